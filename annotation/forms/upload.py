@@ -23,6 +23,8 @@ from annotation.importers import (
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset, Split
+from annotation.peers.argilla import read_argilla
+from annotation.peers.label_studio import read_label_studio
 from annotation.services.criteria import criteria_set, criteria_sets
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 
@@ -36,6 +38,8 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
     "infobench": ("InFoBench, evaluated outputs", (".jsonl",), "", read_infobench),
     "dices": ("DICES, one row per rater", (".csv",), "", read_dices),
+    "label-studio": ("Label Studio, tasks with annotations", (".json",), "", read_label_studio),
+    "argilla": ("Argilla, records with responses", (".json",), "", read_argilla),
     "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
 }
 

@@ -145,12 +145,13 @@ def _read(
             for name in row.data:
                 if not COLUMNS.known(name):
                     row.fail(name, f"unknown field{suggestion(name, COLUMNS.names)}.")
-            _add_row(builder, row, long)
+            item_row_add(builder, row, long)
         if len(faults.errors) > n_faults and raw.data.get("criteria") is not None:
             return  # without the criteria every rubric after it would look wrong
 
 
-def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
+def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
+    """Add a row of the generic format; with `long`, rows with the same texts are one item."""
     _add_criteria(builder, row)
     if set(row.data) == {"criteria"}:
         return  # a row that only declares the rubric

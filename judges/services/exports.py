@@ -12,15 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZipFile, ZipInfo
 
 from django.db.models import QuerySet
 
 from annotation.models import Dataset, Item, Study, User
 from annotation.models.work import LabelQuerySet
+from annotation.peers.argilla import argilla_write
+from annotation.peers.benchmarks import alpaca_eval_write, llmbar_write, member_path
+from annotation.peers.items import PeerItem
+from annotation.peers.label_studio import label_studio_write
 from annotation.selectors.datasets import datasets_by_name, items_of
 from annotation.selectors.documentation import facts_of_dataset
 from annotation.selectors.overview import labels_visible_to, study_find, study_slugs
 from annotation.selectors.pay import pay_report
+from annotation.selectors.whole_items import criteria_as_files, items_whole
 from annotation.services.exports import SHAPES, labels_table
 from annotation.services.item_exports import items_table
 from annotation.services.people_exports import annotators_table, pay_table, study_annotators_table
@@ -149,6 +155,44 @@ def _huggingface(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[st
     return notes
 
 
+def _peer(write: Callable[[Iterable[PeerItem]], Iterator[bytes]], *notes: str) -> Write:
+    """A writer of a file of items with their labels."""
+
+    def written(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+        items = items_whole(subject.items(), subject.labels())
+        for piece in write(rows_counted(items, subject.items().count(), "Writing items", tell)):
+            file.write(piece)
+        return list(notes)
+
+    return written
+
+
+def _with_criteria(write: Callable[[Iterable[PeerItem], object], Iterator[bytes]]) -> Write:
+    def written(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+        criteria = criteria_as_files([subject.dataset])
+        return _peer(lambda items: write(items, criteria), _LABELS_ALONE)(file, subject, tell)
+
+    return written
+
+
+def _llmbar(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    subsets = subject.items().order_by("instruction__subset").values_list("instruction__subset", flat=True)
+    taken: set[str] = set()
+    with ZipFile(file, "w") as archive:
+        for number, subset in enumerate(subsets.distinct()):
+            tell("Writing subsets", number, 0)
+            folder = member_path(subset)
+            while folder.lower() in taken:
+                folder += "_"
+            taken.add(folder.lower())
+            with archive.open(ZipInfo(f"{folder}/dataset.json"), "w", force_zip64=True) as out:
+                for piece in llmbar_write(items_whole(subject.items().filter(instruction__subset=subset))):
+                    out.write(piece)
+    return ["LLMBar holds pairs with a gold answer that is no tie, and no labels; other items are left out."]
+
+
+_LABELS_ALONE = "Labels that count are in the file; the order shown, comments and judgments are not."
+JSON_FILE = {"json": "application/json"}
 EXPORTABLES = {
     one.name: one
     for one in (
@@ -193,6 +237,37 @@ EXPORTABLES = {
             "Items, labels and judgments as Parquet, with a dataset card and a Croissant file, as a zip.",
             formats={"zip": "application/zip"},
             write=_huggingface,
+        ),
+        Exportable(
+            "label-studio",
+            "Label Studio",
+            "Tasks with annotations, as Label Studio imports and exports them.",
+            formats=JSON_FILE,
+            write=_with_criteria(label_studio_write),
+        ),
+        Exportable(
+            "argilla",
+            "Argilla",
+            "Records with responses, as Argilla imports and exports them.",
+            formats=JSON_FILE,
+            write=_with_criteria(argilla_write),
+        ),
+        Exportable(
+            "alpaca-eval",
+            "AlpacaEval",
+            "Labels of pairs in the form of AlpacaEval's human annotations.",
+            formats=JSON_FILE,
+            write=_peer(
+                alpaca_eval_write,
+                "AlpacaEval holds labels of pairs; gold, systems and other items are left out.",
+            ),
+        ),
+        Exportable(
+            "llmbar",
+            "LLMBar",
+            "Pairs with gold, one dataset.json per subset, as a zip.",
+            formats={"zip": "application/zip"},
+            write=_llmbar,
         ),
     )
 }

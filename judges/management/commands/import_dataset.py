@@ -23,12 +23,24 @@ from annotation.importers import (
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.models import Split, User
+from annotation.peers.argilla import read_argilla
+from annotation.peers.label_studio import read_label_studio
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
 
-KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "dices", "stackexchange", "generic")
+KINDS = (
+    "llmbar",
+    "alpaca-human",
+    "pandalm",
+    "infobench",
+    "dices",
+    "stackexchange",
+    "generic",
+    "label-studio",
+    "argilla",
+)
 # Options of one kind alone, with that kind; and those that count something, with what they count.
 OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
@@ -133,6 +145,10 @@ class Command(BaseCommand):
             return read_infobench(path)
         if kind == "dices":
             return read_dices(path)
+        if kind == "label-studio":
+            return read_label_studio(path)
+        if kind == "argilla":
+            return read_argilla(path)
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])

@@ -1,0 +1,95 @@
+"""Argilla's records as JSON (`rg.Dataset.records.to_json`), both ways.
+
+A question `choice` for pairs; a rating, label or ranking question for the other kinds, named after the criterion or
+aspect, or `ranks`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import Row
+from annotation.peers.items import PeerItem
+from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
+
+CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
+ANSWERS = {True: "yes", False: "no", None: "cannot tell"}
+CHOICE, STRENGTH, BOTH_BAD, RANKS = "choice", "strength", "both_bad", "ranks"
+SHOWN = ("instruction", "context", "conversation")
+"""Fields that annotators see, beside the responses; the others are metadata."""
+
+
+def argilla_write(items: Iterable[PeerItem], criteria: object = None) -> Iterator[bytes]:
+    """The records, as Argilla imports and exports them."""
+    return json_list(_records(items, criteria))
+
+
+def _records(items: Iterable[PeerItem], criteria: object) -> Iterator[dict[str, Any]]:
+    for number, item in enumerate(items):
+        data = fields_of_item(item, None if number else criteria)
+        shown = {name for name in data if name in SHOWN or name.startswith("response_")}
+        responses: dict[str, list[dict[str, Any]]] = {}
+        for label in item.labels:
+            for question, answer in _answers(label.value):
+                responses.setdefault(question, []).append({"value": answer, "user_id": label.annotator})
+        yield {
+            "id": item.id,
+            "fields": {name: data[name] for name in data if name in shown},
+            "metadata": {name: data[name] for name in data if name not in shown and name != "id"},
+            "suggestions": {},
+            "responses": responses,
+            "vectors": {},
+        }
+
+
+def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if CHOICE in value:
+        yield CHOICE, CHOICES[value[CHOICE]]
+        if value.get(STRENGTH):
+            yield STRENGTH, value[STRENGTH]
+        if value.get(BOTH_BAD):
+            yield BOTH_BAD, "yes"
+    yield from value.get("ratings", {}).items()
+    yield from ((name, ANSWERS[said]) for name, said in value.get("answers", {}).items())
+    if RANKS in value:
+        yield RANKS, [{"value": name, "rank": rank} for name, rank in value[RANKS].items()]
+
+
+def read_argilla(path: str | Path) -> DatasetBundle:
+    """Read records with the fields of the generic format, and responses as `argilla_write` has them."""
+    return bundle_of_rows(Path(path), "argilla", _row)
+
+
+def _row(row: Row) -> Row:
+    values: dict[str, dict[str, Any]] = {}
+    responses = row.mapping("responses")
+    for question in responses:
+        for number, one in enumerate(row.within("responses", responses).items(question)):
+            answer = row.within(f"responses.{question}[{number}]", one)
+            who = answer.identifier("user_id")
+            _add(values.setdefault(who, {}), question, answer)
+    data = row.mapping("metadata") | row.mapping("fields") | {"id": row.identifier("id")}
+    return row_of_fields(row, data, [{"annotator": who, "value": value} for who, value in values.items()])
+
+
+def _add(value: dict[str, Any], question: str, answer: Row) -> None:
+    said = answer.get("value")
+    if question == CHOICE:
+        known = {words: choice for choice, words in CHOICES.items()}
+        if not isinstance(said, str) or said not in known:
+            answer.fail("value", f"expected {', '.join(known)}.")
+        value[CHOICE] = known[said]
+    elif question == STRENGTH:
+        value[STRENGTH] = said
+    elif question == BOTH_BAD:
+        value[BOTH_BAD] = said == "yes"
+    elif question == RANKS:
+        parts = [answer.within("value", one) for one in answer.items("value")]
+        value[RANKS] = {part.identifier("value"): part.get("rank") for part in parts}
+    elif isinstance(said, str):
+        known_answers = {words: one for one, words in ANSWERS.items()}
+        if said in known_answers:
+            value.setdefault("answers", {})[question] = known_answers[said]
+    else:
+        value.setdefault("ratings", {})[question] = said

@@ -1,0 +1,108 @@
+"""Label Studio's JSON of tasks with annotations, both ways.
+
+Pairs are the control tag Pairwise with Choices for a tie; ratings Rating, answers Choices, ranks Number, each named
+after the criterion, aspect or response.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import Row
+from annotation.peers.items import PeerItem
+from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
+
+SIDES = {1: "left", 2: "right"}
+TIE, STRENGTH, BOTH_BAD, CHOICE = "Tie", "strength", "both_bad", "choice"
+ANSWERS = {True: "Yes", False: "No", None: "Cannot tell"}
+TARGET = "response_1"
+PARTS = {"ratings": ("rating", "rating"), "ranks": ("number", "number"), "answers": ("choices", "choices")}
+
+
+def label_studio_write(items: Iterable[PeerItem], criteria: object = None) -> Iterator[bytes]:
+    """The tasks, as Label Studio imports and exports them."""
+    return json_list(_tasks(items, criteria))
+
+
+def _tasks(items: Iterable[PeerItem], criteria: object) -> Iterator[dict[str, Any]]:
+    people: dict[str, int] = {}
+    for number, item in enumerate(items, start=1):
+        for label in item.labels:
+            people.setdefault(label.annotator, len(people) + 1)
+        yield {
+            "id": number,
+            "data": fields_of_item(item, criteria if number == 1 else None),
+            "meta": {"annotators": {str(people[one.annotator]): one.annotator for one in item.labels}},
+            "annotations": [
+                {
+                    "completed_by": people[label.annotator],
+                    "result": [{"to_name": TARGET, **one} for one in _result(label.value)],
+                    **({} if label.active_ms is None else {"lead_time": label.active_ms / 1000}),
+                }
+                for label in item.labels
+            ],
+        }
+
+
+def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if CHOICE in value:
+        if side := SIDES.get(value[CHOICE]):
+            yield {"from_name": CHOICE, "type": "pairwise", "value": {"selected": side}}
+        else:
+            yield {"from_name": CHOICE, "type": "choices", "value": {"choices": [TIE]}}
+        for name in (STRENGTH, BOTH_BAD):
+            if value.get(name):
+                yield {"from_name": name, "type": "choices", "value": {"choices": [str(value[name])]}}
+    for field, (type, key) in PARTS.items():
+        for name, said in value.get(field, {}).items():
+            answer = [ANSWERS[said]] if field == "answers" else said
+            yield {"from_name": name, "type": type, "value": {key: answer}}
+
+
+def read_label_studio(path: str | Path) -> DatasetBundle:
+    """Read tasks with the fields of the generic format in `data` and annotations as `label_studio_write` has them."""
+    return bundle_of_rows(Path(path), "label-studio", _row)
+
+
+def _row(row: Row) -> Row:
+    data = row.mapping("data")
+    names = row.mapping("meta").get("annotators")
+    people = names if isinstance(names, dict) else {}
+    labels = []
+    for number, one in enumerate(row.items("annotations")):
+        annotation = row.within(f"annotations[{number}]", one)
+        by = annotation.get("completed_by")
+        if isinstance(by, dict):
+            by = by.get("email") or by.get("id")
+        said = _value(annotation)
+        if annotation.get("was_cancelled") or not said:
+            continue
+        labels.append({"annotator": str(people.get(str(by), by)), "value": said})
+    return row_of_fields(row, data, labels)
+
+
+def _value(annotation: Row) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for number, one in enumerate(annotation.items("result")):
+        result = annotation.within(f"result[{number}]", one)
+        name, said = result.identifier("from_name"), result.mapping("value")
+        choices = said.get("choices")
+        chosen = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+        if "selected" in said:
+            sides = {side: choice for choice, side in SIDES.items()}
+            if not isinstance(said["selected"], str) or said["selected"] not in sides:
+                result.fail("value", "expected left or right as selected.")
+            value[CHOICE] = sides[said["selected"]]
+        elif name == CHOICE and chosen == TIE:
+            value[CHOICE] = 0
+        elif name in (STRENGTH, BOTH_BAD):
+            value[name] = chosen == "True" if name == BOTH_BAD else chosen
+        elif "rating" in said:
+            value.setdefault("ratings", {})[name] = said["rating"]
+        elif "number" in said:
+            value.setdefault("ranks", {})[name] = said["number"]
+        elif chosen in ANSWERS.values():
+            answer = next(key for key, words in ANSWERS.items() if words == chosen)
+            value.setdefault("answers", {})[name] = answer
+    return value

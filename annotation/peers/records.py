@@ -1,0 +1,75 @@
+"""What the files of other annotation tools have in common: an item as flat fields of the generic format, and back."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.build import BundleBuilder
+from annotation.importers.errors import Faults
+from annotation.importers.generic import COLUMNS, item_row_add
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import Row
+from annotation.importers.tables import json_rows
+from annotation.peers.items import PeerItem
+
+JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria")
+"""Fields that are JSON text in files whose fields hold text alone."""
+
+
+def fields_of_item(item: PeerItem, criteria: object = None) -> dict[str, str]:
+    """The fields of an item as text; what is empty is left out."""
+    found: dict[str, Any] = {
+        "id": item.id, "kind": item.kind, "category": item.category, "subset": item.subset,
+        "instruction": item.instruction, "instruction_id": item.instruction_id, "context": item.context,
+        "reference": item.reference, "explanation": item.explanation, "conversation": list(item.conversation),
+        "gold": item.gold, "aspects": list(item.aspects), "metadata": item.metadata, "criteria": criteria,
+    }  # fmt: skip
+    if any("messages" in one for one in item.responses):
+        found["responses"] = list(item.responses)
+    else:
+        for number, one in enumerate(item.responses, start=1):
+            found |= {f"response_{number}": one["text"], f"system_{number}": one["system"]}
+    return {
+        name: json.dumps(value, ensure_ascii=False) if name in JSON_FIELDS else str(value)
+        for name, value in found.items()
+        if value or (name.startswith("response_") and value == "")
+    }
+
+
+def row_of_fields(row: Row, data: Mapping[str, Any], labels: list[dict[str, Any]]) -> Row:
+    """A row of the generic format from fields and labels; fields of other names are left out."""
+    fields = {name: value for name, value in data.items() if COLUMNS.known(name) and value not in (None, "")}
+    for name in data:
+        if name.startswith("response_") and COLUMNS.known(name):
+            fields[name] = data[name] or ""
+    for name in JSON_FIELDS:
+        if isinstance(fields.get(name), str):
+            try:
+                fields[name] = json.loads(fields[name])
+            except ValueError:
+                row.fail(name, "expected JSON.")
+    return Row(row.origin, fields | ({"labels": labels} if labels else {}))
+
+
+def bundle_of_rows(path: Path, source: str, read: Any) -> DatasetBundle:
+    """A bundle of the objects of a JSON list, each read by `read` into a row of the generic format."""
+    builder, faults = BundleBuilder(f"{source}: {path.name}"), Faults()
+
+    def add(row: Row) -> None:
+        item_row_add(builder, read(row), False)
+
+    faults.each(json_rows(path, faults), add)
+    faults.check()
+    return builder.finish(path)
+
+
+def json_list(objects: Iterable[object]) -> Iterator[bytes]:
+    """A JSON list, an object a line."""
+    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    before = "[\n"
+    for one in objects:
+        yield f"{before}{encode(one)}".encode()
+        before = ",\n"
+    yield b"[]\n" if before == "[\n" else b"\n]\n"

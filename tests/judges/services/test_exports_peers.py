@@ -1,0 +1,124 @@
+"""Files of other tools: exported and imported again, items and labels are the same; odd files are refused."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from annotation.importers import ImportFileError, read_alpaca_human, read_llmbar
+from annotation.models import Dataset, Instruction, Item, Kind, Label
+from annotation.peers.argilla import read_argilla
+from annotation.peers.benchmarks import member_path
+from annotation.peers.label_studio import read_label_studio
+from annotation.services.datasets import dataset_import
+from judges.services.exports import ExportOptions, ExportSubject, export_write
+from tests.annotation.cast import labels_make
+from tests.annotation.factories import dataset_make, study_make
+from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
+
+pytestmark = pytest.mark.django_db
+READERS = {"label-studio": read_label_studio, "argilla": read_argilla}
+
+
+def exported(dataset, what, format="json"):
+    file = io.BytesIO()
+    export_write(file, ExportSubject(dataset), what, format, ExportOptions())
+    return file.getvalue()
+
+
+def said(dataset):
+    """What people said of each item; pseudonyms are others in another dataset, but as many."""
+    labels = Label.objects.filter(item__dataset=dataset).order_by("item__position", "pk")
+    people: dict[int, int] = {}
+    return [
+        (label.item.external_id, people.setdefault(label.annotator_id, len(people)), label.value)
+        for label in labels
+    ]
+
+
+@pytest.mark.parametrize("kind", list(VALUES))
+@pytest.mark.parametrize("peer", list(READERS))
+def test_items_and_labels_of_every_kind_come_back(peer, kind, tmp_path):
+    study = kind_study_make(kind, items=2, gold=VALUES[kind])
+    first, second = study.dataset.items.order_by("position")
+    kind_label_make(study, first, VALUES[kind])
+    more = {"choice": 0, "both_bad": True} if kind == Kind.PAIRWISE else VALUES[kind]
+    kind_label_make(study, first, more)
+    kind_label_make(
+        study, second, {"choice": 2, "strength": "much"} if kind == Kind.PAIRWISE else VALUES[kind]
+    )
+    Item.objects.filter(dataset=study.dataset).update(metadata={"a": [1]}, explanation="Because.")
+    path = tmp_path / "file.json"
+    path.write_bytes(exported(study.dataset, peer))
+    dataset_import(bundle=READERS[peer](path), name="again")
+    again = Dataset.objects.get(name="again")
+    assert exported(again, "items", "jsonl") == exported(study.dataset, "items", "jsonl")
+    assert said(again) == said(study.dataset)
+
+
+def test_a_label_studio_task_has_the_form_of_the_real_ones(tmp_path):
+    """As its documentation and exports have it: Pairwise says left or right, people are numbers or objects."""
+    task = {
+        "id": 7,
+        "data": {"instruction": "Say hi.", "response_1": "Hi", "response_2": "No", "other": 3},
+        "annotations": [
+            {"id": 1, "completed_by": {"id": 3, "email": "a@example.org"}, "was_cancelled": False, "lead_time": 4.2,
+             "result": [
+                 {"id": "x", "from_name": "pw", "to_name": "t1", "type": "pairwise", "value": {"selected": "right"}}
+             ]},
+            {"id": 2, "completed_by": 4, "was_cancelled": True, "result": []},
+        ],
+        "predictions": [],
+    }  # fmt: skip
+    path = tmp_path / "project.json"
+    path.write_text(json.dumps([task]))
+    (label,) = read_label_studio(path).labels
+    assert (label.annotator, label.value) == ("a@example.org", {"choice": 2})
+
+
+def test_alpaca_eval_and_llmbar_are_read_by_their_own_readers(tmp_path):
+    dataset = dataset_make(pairs=3, name="pairs")
+    Instruction.objects.filter(external_id="i2").update(subset="../../etc/x")
+    labels_make(study_make(dataset=dataset, overlap=4), [[1, 2], [0, 1], [None, 2]])
+    path = tmp_path / "annotations.json"
+    path.write_bytes(exported(dataset, "alpaca-eval"))
+    bundle = read_alpaca_human(path)
+    assert [label.value["choice"] for label in bundle.labels] == [
+        value["choice"] for *_, value in said(dataset)
+    ]
+    with zipfile.ZipFile(io.BytesIO(exported(dataset, "llmbar", "zip"))) as archive:
+        assert archive.namelist() == ["items/dataset.json", "etc/x/dataset.json"]
+        archive.extractall(tmp_path / "llmbar")
+    items = {one.external_id: one.gold for one in read_llmbar(tmp_path / "llmbar").items}
+    assert items == {"etc/x/0": {"choice": 1}, "items/0": {"choice": 1}, "items/1": {"choice": 2}}
+
+
+def test_no_name_in_an_archive_leads_out_of_it():
+    for subset, path in (
+        ("../../x", "x"), ("/etc/passwd", "etc/passwd"), ("a/..", "a"), ("..", "items"), ("", "items"),
+        ("C:\\x", "C__x"), ("a\x00b", "a_b"), ("Adversarial/Neighbor", "Adversarial/Neighbor"),
+    ):  # fmt: skip
+        assert member_path(subset) == path
+
+
+@pytest.mark.parametrize("peer", list(READERS))
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "{}", "[]", "[1]", '[{"data": 3}]', '[{"data": {}, "fields": 3}]', "[[[[", "\ufeff[",
+        '[{"id": "a", "data": {"instruction": "x"}, "annotations": 3, "fields": {"instruction": "x"}, "responses": 3}]',
+        '[{"id": "a", "data": {"instruction": "x", "gold": "{"}, "annotations": [{"result": [3]}],'
+        ' "fields": {"gold": "{"},'
+        ' "responses": {"choice": [{"user_id": "u", "value": {"a": []}}]}}]',
+        '[{"id": "a", "data": {"instruction": "x", "response_1": "", "response_2": ""},'
+        ' "annotations": [{"completed_by": [],'
+        ' "result": [{"from_name": "a", "value": {"choices": [[]], "selected": []}}]}],'
+        ' "fields": {"instruction": "x"}, "responses": {"ranks": [{"user_id": "u", "value": [3]}]}}]',
+    ],
+)  # fmt: skip
+def test_odd_files_are_refused_with_the_place(peer, odd, tmp_path):
+    path = tmp_path / "odd.json"
+    path.write_text(odd, encoding="utf-8")
+    with pytest.raises(ImportFileError):
+        READERS[peer](path)
