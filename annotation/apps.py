@@ -8,4 +8,6 @@ class AnnotationConfig(AppConfig):
     verbose_name = "Annotation"
 
     def ready(self) -> None:
+        import annotation.services.webhook_events  # noqa: F401  (makes its events known)
+
         hide_tokens()

@@ -18,6 +18,7 @@ from annotation.views import (
     researcher_upload,
     site,
     tokens,
+    webhooks,
 )
 from annotation.views.annotator import accounts, entry, platforms, steps, work
 
@@ -136,6 +137,10 @@ urlpatterns = [
     path("me/password/", passwords.password_change, name="password-change"),
     path("me/tokens/", tokens.tokens, name="tokens"),
     path("me/tokens/<row:pk>/revoke/", tokens.token_end, name="token-revoke"),
+    path("me/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("me/webhooks/<row:pk>/", webhooks.webhook, name="webhook"),
+    path("me/webhooks/<row:pk>/<slug:action>/", webhooks.webhook_act, name="webhook-act"),
+    path("me/deliveries/<row:pk>/replay/", webhooks.replay, name="delivery-replay"),
     path("password/forgot/", passwords.Forgot.as_view(), name="password-forgot"),
     path("password/sent/", passwords.Sent.as_view(), name="password-sent"),
     path("password/set/<str:uidb64>/<str:token>/", passwords.SetNew.as_view(), name="password-set"),

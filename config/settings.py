@@ -207,6 +207,9 @@ TRUSTED_PROXIES = [
     for network in env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1/128"])
 ]
 
+# Internal networks that webhooks may go to, beside the internet: 10.1.0.0/16.
+WEBHOOK_NETWORKS = [ipaddress.ip_network(network) for network in env.list("WEBHOOK_NETWORKS", default=[])]
+
 # --- Mail: links for a forgotten password, nothing else -----------------------------------------------------------
 # Without a server no mail is sent and the pages say so; while debugging it is written to the console.
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://" if DEBUG else "")

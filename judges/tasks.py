@@ -21,6 +21,7 @@ from django.conf import settings
 
 from annotation.services.leases import leases_reap
 from annotation.services.studies import studies_close_due
+from annotation.services.webhooks import webhooks_start
 from judges.backends.warm import shutdown_all
 from judges.engine.runner import run_pending
 from judges.models import Queue
@@ -35,6 +36,7 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     anchors_check_due,
     lambda: export_jobs_start(stop_requested),
     export_files_tidy,
+    lambda: webhooks_start(stop_requested),
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 

@@ -22,6 +22,7 @@ from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
+from annotation.services.webhooks import webhook_create, webhook_test
 from judges.models import AnchorSet, Endpoint, Judge, Judgment
 from judges.services.export_jobs import export_jobs_work, export_request, export_token
 from judges.services.exports import ExportOptions, ExportSubject
@@ -110,6 +111,9 @@ class World:
         job = ReportJob.objects.create(
             dataset=dataset, study=self.study, kind="pairwise", requested_by=self.alice, epsilon=0.1
         )
+        hook = webhook_create(
+            user=self.alice, name="w", url="https://example.org/hook", events=["report.ready"]
+        )
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -134,6 +138,8 @@ class World:
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "reports/jobs/": job.pk,
             "api/v1/jobs/": job.pk,
+            **dict.fromkeys(("me/webhooks/", "api/v1/webhooks/"), hook.pk),
+            **dict.fromkeys(("me/deliveries/", "api/v1/deliveries/"), webhook_test(webhook=hook).pk),
             "sweeps/": sweep.pk,
             "sweeps/<row:pk>/comparison-<kind_name:kind>": of_checklists.pk,
             "sweeps/<row:pk>/tower": of_checklists.pk,
@@ -188,6 +194,8 @@ class World:
             return next((one for page, one in pages.items() if page in route), "forest-plot")
         if name == "kind" and "prompttext" in route:
             return "pairwise"
+        if name == "action" and "webhooks" in route:
+            return "test"
         return str(self.parts[name])
 
     def _any_row(self, route: str) -> Any:

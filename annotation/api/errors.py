@@ -4,6 +4,7 @@ from annotation.domain.errors import StudyRuleError
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.services.datasets import DatasetImportError
+from annotation.services.webhooks import WebhookRuleError
 from web.api.problems import answered_by, error_of
 
 Answered = tuple[int, list[dict[str, str]]]
@@ -13,6 +14,11 @@ Answered = tuple[int, list[dict[str, str]]]
 def _rule(error: StudyRuleError) -> Answered:
     """A state that does not allow it is a conflict; a rule that is wrong is invalid."""
     return 409 if error.field == "state" else 400, [error_of(error.message, error.field)]
+
+
+@answered_by(WebhookRuleError)
+def _webhook(error: WebhookRuleError) -> Answered:
+    return 400, [error_of(error.message, error.field)]
 
 
 @answered_by(DatasetImportError)

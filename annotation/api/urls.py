@@ -3,7 +3,7 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from annotation.api import views
+from annotation.api import views, webhooks
 
 urlpatterns = [
     path("datasets/", views.DatasetsView.as_view(), name="datasets"),
@@ -18,5 +18,10 @@ urlpatterns = [
     path("studies/<slug:slug>/pause/", views.StudyPause.as_view(), name="study_pause"),
     path("studies/<slug:slug>/close/", views.StudyClose.as_view(), name="study_close"),
     path("studies/<slug:slug>/invitations/", views.InvitationsView.as_view(), name="invitations"),
+    path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<row:pk>/", webhooks.WebhookResource.as_view(), name="webhook"),
+    path("webhooks/<row:pk>/test/", webhooks.WebhookTest.as_view(), name="webhook_test"),
+    path("webhooks/<row:pk>/deliveries/", webhooks.DeliveriesView.as_view(), name="deliveries"),
+    path("deliveries/<row:pk>/replay/", webhooks.DeliveryReplay.as_view(), name="delivery_replay"),
     path("invitations/<row:pk>/revoke/", views.InvitationRevoke.as_view(), name="invitation_revoke"),
 ]

@@ -72,9 +72,11 @@ class ResourceSchema(AutoSchema):
         """Such as `studies_open`: unique, as addresses are."""
         words = [part for part in self.path.removeprefix("/api/v1/").split("/") if part]
         named = "_".join(part.strip("{}") if not part.startswith("{") else "one" for part in words)
-        action = {"GET": "list" if self._is_list_view() else "read", "PATCH": "change"}.get(
-            self.method, "post"
-        )
+        action = {
+            "GET": "list" if self._is_list_view() else "read",
+            "PATCH": "change",
+            "DELETE": "delete",
+        }.get(self.method, "post")
         return f"{named or 'index'}_{action}"
 
 

@@ -19,7 +19,7 @@ from web.api.problems import PROBLEMS
 
 LINKS = (
     *("datasets", "labels", "studies", "strategies", "endpoints", "judges", "sweeps", "judgments"),
-    *("reports", "decisions", "schema", "docs"),
+    *("reports", "decisions", "webhooks", "schema", "docs"),
 )
 
 

@@ -543,6 +543,8 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
     yield Stop("me", reverse("me"))
     yield Stop("API tokens", reverse("tokens"))
+    yield Stop("API", reverse("api:docs"))
+    yield Stop("webhooks", reverse("webhooks"))
     yield Stop("studies", at("study-list"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
     for one in (study, draft, ended):
