@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Each worker of each run would compile all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check format bench clean
+.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check format docs docs-pictures bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,12 @@ check: install-dev  ## Format, lint, types, import contracts, missing migrations
 format:  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: install-dev  ## The documentation as a site, in var/docs; works offline
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-pictures: install-dev  ## Take the pictures in docs/images again, of the demonstration
+	$(BIN)/python -m docs.pictures
 
 bench: install-dev  ## Run every benchmark; peers go into environments of their own
 	@for name in loo stats engine judges claims pages coverage simulations; do $(BIN)/python -m bench $$name --json || exit 1; done
