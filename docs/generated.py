@@ -32,6 +32,11 @@ def on_files(files: Files, *, config: Any) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """A block of code that names its file (```csv pairs.csv) has the name as its title."""
+    return re.sub(r"^(```\w+) (\S+\.\w+)$", r'\1 title="\2"', markdown, flags=re.MULTILINE)
+
+
 def commands() -> str:
     """Each management command with its help and options, as `manage.py NAME --help` has them."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -83,9 +88,10 @@ def settings() -> str:
             shown = _plain(default).replace("`", "'")
             rows.append(f"| `{node.args[0].value}` | {node.func.attr} | `{shown}` |")
     table = "\n".join(sorted(set(rows)))
+    where = "[Operations](../operations.md)"
     return (
-        "# Settings\n\nEvery setting comes from the environment, or from the file `.env` beside `manage.py`. What each means "
-        f"is in [Operations](../operations.md).\n\n| variable | type | default |\n|---|---|---|\n{table}\n"
+        "# Settings\n\nEvery setting comes from the environment, or from the file `.env` beside `manage.py`. "
+        f"What each means is in {where}.\n\n| variable | type | default |\n|---|---|---|\n{table}\n"
     )
 
 

@@ -1,0 +1,50 @@
+"""The documentation as a site: it builds without a warning, needs nothing from elsewhere, and its tutorial holds."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.metaeval.papers.how_to import HowTo
+
+ROOT = Path(__file__).resolve().parents[1]
+LOADED = re.compile(r'(?:<script[^>]* src|<link[^>]* href|<img[^>]* src)="(?:https?:)?//')
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_it_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    pages = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in tmp_path.rglob("*.html")}
+    assert [name for name, text in pages.items() if LOADED.search(text)] == []
+    assert (tmp_path / "search" / "search_index.json").exists()
+    for words, page in [
+        ("import_judgments", "reference/commands.html"),
+        ("DATABASE_URL", "reference/settings.html"),
+        ("krippendorff_alpha", "reference/library.html"),
+    ]:
+        assert words in pages[page], page
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_the_tutorial_of_a_researcher_leads_from_a_csv_to_a_pdf(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    printed = HowTo("../tutorials/researcher").run()
+    assert "6 items" in printed
+    report = Path("report.tex").read_text()
+    assert "First judge" in report
+    assert Path("report.html").exists()
+    if shutil.which("pdflatex") is None:
+        pytest.skip("needs a TeX with pdflatex and booktabs")
+    subprocess.run(["pdflatex", "-interaction=nonstopmode", "report.tex"], check=True, capture_output=True)
+    assert Path("report.pdf").stat().st_size > 10_000
