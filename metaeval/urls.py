@@ -124,6 +124,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         reports.report_picture,
         name="report-picture",
     ),
+    path("studies/<slug:slug>/pictures/", study_judges.study_pictures_part, name="study-pictures"),
+    path(f"studies/<slug:slug>/{_PICTURE}", study_judges.study_picture, name="study-picture"),
     path("studies/<slug:slug>/judges/", study_judges.study_judges, name="study-judges"),
     path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
     path("datasets/<slug:name>/plan/register/", planning.plan_register, name="plan-register"),

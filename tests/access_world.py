@@ -190,7 +190,7 @@ class World:
             if name == "pk":
                 raise LookupError(f"{route}: say in `World.rows` which row its pk is")
         if name == "picture":
-            pages = {"confidence/": "confusion", "systems/": "win-rates"}
+            pages = {"confidence/": "confusion", "systems/": "win-rates", "studies/": "over-time"}
             return next((one for page, one in pages.items() if page in route), "forest-plot")
         if name == "kind" and "prompttext" in route:
             return "pairwise"

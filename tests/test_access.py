@@ -182,6 +182,9 @@ EXPECTED: dict[str, Row] = {
     "metaeval:example": take(RESEARCHERS),
     "metaeval:loop": read(DATASET),
     "metaeval:study-judges": read(OWNER),
+    "metaeval:study-pictures": read(OWNER),
+    # Nothing is finished in this study; `test_study_judges` has one with a picture.
+    "metaeval:study-picture": read((LOGIN, REFUSED, REFUSED, HIDDEN, HIDDEN, HIDDEN)),
     "metaeval:dataset-items": read(DATASET),
     "metaeval:dataset-item": read(DATASET),
     "metaeval:dataset-items-send": take(DATASET),

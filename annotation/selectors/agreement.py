@@ -17,7 +17,7 @@ from django.db.models import Count, Max, Q, Subquery
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import ItemKind, kind_of
 from annotation.models import Criterion, Intervention, Label, Study, WorkRole
-from annotation.selectors.anytime import ItemPlace, places_of, ratio_at_any_time
+from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.figures.sample import Ratio
@@ -28,7 +28,7 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 7
+VERSION = 8
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
@@ -87,6 +87,8 @@ class Agreement:
     remarks: tuple[str, ...] = ()
     # The figure of everyone with an interval for looking at any time; which figures have none; why none has.
     anytime: Estimate | None = None
+    # The same after each look back.
+    over_time: tuple[Look, ...] = ()
     without_anytime: tuple[str, ...] = ()
     why_no_anytime: str = ""
 
@@ -288,10 +290,10 @@ def _at_any_time(
     if not isinstance(ratio, Ratio) or one.bounds is None:
         return {"why_no_anytime": f"{one.label} is no mean over items"}
     labels = [(row.item, row.number) for row in rows]
+    looks = ratio_over_time(ratio, one.bounds, list(dict.fromkeys(row.item for row in rows)), labels, places)
     return {
-        "anytime": ratio_at_any_time(
-            ratio, one.bounds, list(dict.fromkeys(row.item for row in rows)), labels, places
-        ),
+        "anytime": looks[-1].estimate if looks else None,
+        "over_time": looks,
         "without_anytime": tuple(label for label, part in parts.items() if not isinstance(part, Ratio)),
     }
 

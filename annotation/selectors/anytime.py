@@ -43,14 +43,24 @@ def places_of(study: Study) -> dict[int, ItemPlace]:
     }
 
 
-def ratio_at_any_time(
+MOST_LOOKS = 40
+
+
+class Look(NamedTuple):
+    """A figure after so many instructions were finished, with an interval that is valid at all looks together."""
+
+    n_instructions: int
+    estimate: Estimate
+
+
+def ratio_over_time(
     ratio: Ratio,
     bounds: tuple[float, float],
     items: Sequence[int],
     labels: Sequence[tuple[int, int]],
     places: Mapping[int, ItemPlace],
-) -> Estimate | None:
-    """A figure of people over the instructions that are finished; None before there is one.
+) -> tuple[Look, ...]:
+    """A figure of people as instructions were finished, at most `MOST_LOOKS` times; empty before there is one.
 
     Parameters
     ----------
@@ -75,7 +85,7 @@ def ratio_at_any_time(
     own.sort(key=lambda row: last[places[items[row]].instruction])
     top, size = (part.reshape(len(items), -1).sum(axis=1)[own] for part in (ratio.top, ratio.bottom))
     if not size.any():
-        return None
+        return ()
     cluster = np.array([places[items[row]].instruction for row in own])
     # How large an instruction can be is known before anything is labeled.
     most = Counter[int]()
@@ -84,7 +94,17 @@ def ratio_at_any_time(
     sizes = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=size)
     sequence = ConfidenceSequence(bounds=bounds, largest=max(*most.values(), *sizes.tolist()))
     values = np.clip(np.where(size > 0, top / np.where(size > 0, size, 1.0), np.nan), *bounds)
-    return sequence.update(values, clusters=cluster, weights=size)
+    # An instruction is counted as a whole; its items lie together, since all are sorted by its last label.
+    starts = np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]])
+    ends = np.r_[starts[1:], len(cluster)]
+    looks = []
+    start = 0
+    for n in np.unique(np.linspace(1, len(ends), min(len(ends), MOST_LOOKS)).round().astype(int)).tolist():
+        part = slice(start, int(ends[n - 1]))
+        found = sequence.update(values[part], clusters=cluster[part], weights=size[part])
+        start = int(ends[n - 1])
+        looks.append(Look(n, found))
+    return tuple(looks)
 
 
 class ItemFinished(NamedTuple):

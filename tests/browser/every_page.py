@@ -98,6 +98,8 @@ NO_PAGES = {
     "judges:in-time-act": "takes, leads back",
     "metaeval:example": "takes, leads to the sweep",
     "metaeval:loop": "a part of every page of a dataset",
+    "metaeval:study-pictures": "a part of `annotation:study-detail`",
+    "metaeval:study-picture": "a file, and a part of `annotation:study-detail`",
     "metaeval:study-judges": "a part of `annotation:study-detail`",
     "metaeval:dataset-items-send": "takes, leads to the study",
     "metaeval:dataset-item-note": "takes; shown by `dataset-item` when something is wrong",

@@ -8,6 +8,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Kind, Label, Study, StudyState, User
+from annotation.selectors.agreement import agreement_so_far
 from metaeval.models import Report, ReportJob
 from metaeval.reports.figures import alike_of, range_text
 from metaeval.reports.report import report_of
@@ -192,3 +193,19 @@ def test_what_it_asks_of_the_database(
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     with django_assert_num_queries(7):
         assert browser.get(part(study)).status_code == 200
+
+
+def test_agreement_over_time_is_a_picture_of_the_study_page(cast: Cast) -> None:
+    study, empty = studied(cast.alice), study_make(owner=cast.alice)
+    alice, bob = client_of(cast.alice), client_of(cast.bob)
+    shown = alice.get(reverse("metaeval:study-pictures", args=[study.slug]))
+    looks = agreement_so_far(study).over_time
+
+    assert f"After {looks[-1].n_instructions:,}: " in text_of(shown)
+    file = reverse("metaeval:study-picture", args=[study.slug, "over-time", "csv"])
+    lines = alice.get(file).content.decode().strip().split("\r\n")
+    assert len(lines) == 1 + len(looks)
+    assert lines[-1].startswith(f"{looks[-1].n_instructions},{looks[-1].estimate.value:g}"[:6])
+    assert alice.get(file.replace(".csv", ".html")).content.startswith(b"<svg ")
+    assert alice.get(reverse("metaeval:study-pictures", args=[empty.slug])).status_code == 204
+    assert {bob.get(url).status_code for url in (shown.request["PATH_INFO"], file)} == {404}

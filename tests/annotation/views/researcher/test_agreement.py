@@ -256,6 +256,19 @@ class TestFromRows:
         text = " ".join(strip_tags(html).split())
         assert "valid at any time: Leave-one-out agreement 50.0% [" in text
 
+    def test_over_time_each_look_counts_the_instructions_that_were_finished(self):
+        study = study_make(pairs=50, overlap=2)
+        labels_make(study, [[1, 1 + k % 2] for k in range(50)])
+        found = agreement_so_far(study)
+
+        looks = [look.n_instructions for look in found.over_time]
+        assert (looks[0], looks[-1], len(looks)) == (1, 50, 40)
+        assert looks == sorted(set(looks))
+        assert found.over_time[0].estimate.value == 1, "the first pair was agreed on"
+        assert found.over_time[-1].estimate == found.anytime
+        widths = [look.estimate.high - look.estimate.low for look in found.over_time]
+        assert widths == sorted(widths, reverse=True), "a confidence sequence never widens"
+
     @pytest.mark.parametrize("kind", [kind for kind in Kind.values if kind != Kind.PAIRWISE])
     def test_other_kinds_have_an_interval_for_any_time(self, kind):
         """Of the figure that is a mean over items; it is that of the finished items alone, whatever waits."""
