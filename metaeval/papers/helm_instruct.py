@@ -39,6 +39,7 @@ _MERGED = (
     "The mean of a group's annotators of an item counts as its one rating: how the paper merges the two annotations of "
     "a response is not stated."
 )
+_POOLED = "Items of all scenarios are pooled; whether the paper pools them is not stated."
 _ONE_GROUP = (
     "It compares rater groups, and only {name} rated these items. Add a judge, or labels of a second study."
 )
@@ -217,6 +218,7 @@ def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
     if len(ratings.raters) < 2:
         yield MissingPart("t4", title, _one_group(ratings))
         return
+    pooled = [_POOLED] if len(ratings.scenarios) > 1 else []
     for name, (criterion, found) in zip(_names(ratings), ratings.pooled.items(), strict=True):
         over = "all ratings of all criteria together" if criterion == OVERALL else "all items"
         table = matrix_table(
@@ -224,7 +226,7 @@ def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
             f"{title}: {criterion}",
             f"{_TABLE_4}, instance level, {_of(criterion)}: over {over}.",
             found,
-            (_MERGED, "Items of all scenarios are pooled; whether the paper pools them is not stated."),
+            (_MERGED, *pooled),
         )
         yield from with_matrix(table)
     if len(ratings.scenarios) < 2:
