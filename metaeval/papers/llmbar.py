@@ -109,7 +109,7 @@ def _experts(sample: PairSample) -> PaperPart:
     measures = people_measures(_PEOPLE, sample).get("percent_agreement", {})
     found = {"All": measures.get("overall"), **measures.get("subset", {})}
     rows = [
-        (word_cell(name), number_cell(estimate["value"]), count_cell(estimate["n"]))
+        (word_cell(short_subset(name)), number_cell(estimate["value"]), count_cell(estimate["n"]))
         for name, estimate in found.items()
         if estimate is not None and estimate["value"] is not None
     ]

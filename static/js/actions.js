@@ -90,7 +90,7 @@
 
   const reachable = () =>
     document.querySelectorAll(".table-wrap, .prose-scroll, .prose pre, .code").forEach((box) => {
-      if (box.scrollWidth > box.clientWidth + 1) {
+      if (box.scrollWidth > box.clientWidth) {
         box.tabIndex = 0;
         if (!box.hasAttribute("role")) box.setAttribute("role", "region");
         if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "Scrolls sideways");

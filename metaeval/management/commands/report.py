@@ -174,6 +174,9 @@ class Command(BaseCommand):
             self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {report.inputs_hash[:12]})."))
 
     def _paper(self, dataset: Dataset, study: Study | None, output: Path, options: dict[str, Any]) -> None:
+        for name in ("kind", "against", "save", "preregistration"):
+            if options[name]:
+                raise CommandError(f"--{name} is for reports: leave it out with --paper.")
         made = paper_make(
             paper=options["paper"],
             dataset=dataset,

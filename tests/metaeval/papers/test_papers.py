@@ -137,4 +137,6 @@ def test_names_that_there_are_not(pairs, tmp_path):
         call_command("report", "pairs", paper="llmbar", output=tmp_path / "a", judges=["Nobody"], verbosity=0)
     with pytest.raises(CommandError, match="invalid choice"):
         call_command("report", "pairs", "--paper", "other", "--output", str(tmp_path / "a"))
+    with pytest.raises(CommandError, match="--save is for reports"):
+        call_command("report", "pairs", paper="llmbar", output=tmp_path / "a", save=True, verbosity=0)
     assert not list(tmp_path.iterdir())
