@@ -23,8 +23,13 @@ def illustration_files(report: ReportContent) -> dict[str, bytes]:
     return files
 
 
-def illustrations(report: ReportContent, theme: Theme = "light") -> Iterator[tuple[Picture, str]]:
-    """Each picture with its SVG; the theme "page" takes the colors of the page around it."""
+def illustrations(report: ReportContent, theme: Theme = "light") -> Iterator[tuple[Picture, str, str]]:
+    """Each picture with its SVG, and one for phones where it has one, else empty; the theme "page" takes the colors
+    of the page around it.
+    """
     if rendering.available():
         for picture in report_pictures(report):
-            yield picture, rendering.to_svg(picture, theme)
+            narrow = (
+                rendering.to_svg(picture, theme, narrow=True) if theme == "page" and picture.narrow else ""
+            )
+            yield picture, rendering.to_svg(picture, theme), narrow

@@ -77,7 +77,7 @@ def pdf_content(report: ReportContent) -> Json:
         "references": [one.text for one in written.bibliography],
         "figures": [
             {"title": one.title, "description": one.description, "svg": svg, "width": 100}
-            for one, svg in illustrations(report)
+            for one, svg, _ in illustrations(report)
         ],
         "tables": [part for table in _tables(report) for part in _parts(table)],
         "inputs_hash": report.inputs_hash,

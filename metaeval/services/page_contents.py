@@ -28,7 +28,7 @@ from metaeval.services.selections import selection_get
 from metaeval.services.systems import systems_get
 from metaeval.services.verification import stored_verify
 
-MOST_FIGURES = 200
+MOST_FIGURES = 25
 """Fields of a report that no longer holds which are kept to be shown."""
 
 
