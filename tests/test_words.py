@@ -86,6 +86,31 @@ def test_no_word_that_was_replaced_comes_back(name: str) -> None:
     assert not found, "\n".join(found)
 
 
+# Where the words have their ordinary meaning: "the next one", "go on working", "a way in which", "leave it out" of a
+# mean; and definitions, which say in words what a term means.
+ORDINARY = {
+    "go on",
+    "the next one",
+    "way in",
+    "leave it out",
+    "same verdict in both orders",
+    "would be chosen",
+    "told apart",
+}
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|\$[^$\n]*\$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for path in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+)
+
+
+@over(PAGES)
+def test_the_documentation_speaks_the_same_language(name: str) -> None:
+    lines = _CODE.sub("", (ROOT / name).read_text(encoding="utf-8")).split("\n")
+    found = [line for line in lines if NUMBER.search(line)]
+    found += [line for line in lines if {match[0].lower() for match in FORBIDDEN.finditer(line)} - ORDINARY]
+    assert not found, "\n".join(found)
+
+
 def test_each_reader_finds_what_is_read() -> None:
     assert [*template_texts('<p title="Go on">The doors of {{ door }}{# dock #}</p>')] == [
         "Go on",
