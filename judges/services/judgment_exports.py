@@ -128,4 +128,5 @@ def _reason(value: str) -> str | None:
 
 def _utc(moment: str) -> str:
     """A time as a database writes it, in the form of files."""
-    return f"{moment[:10]}T{moment[11:].removesuffix('+00')}Z"
+    text = f"{moment[:10]}T{moment[11:].removesuffix('+00')}"
+    return f"{text.ljust(26, '0') if '.' in text else text}Z"  # PostgreSQL leaves out zeros at the end
