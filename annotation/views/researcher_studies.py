@@ -43,8 +43,8 @@ from web.access import ResearcherRequest, researcher_action, researcher_page
 STUDIES_PER_PAGE = 25
 PACE_SECONDS = 600
 STATE_ACTIONS = {
-    "open": (study_open, "The study is open: the links below let people in."),
-    "pause": (study_pause, "The study is paused: nobody is given new items."),
+    "open": (study_open, "The study is open. Annotators can join with the links below."),
+    "pause": (study_pause, "The study is paused. Annotators get no new items."),
     "close": (study_close, "The study is closed."),
 }
 
@@ -192,5 +192,5 @@ def invitation_end(request: ResearcherRequest, slug: str, pk: int) -> HttpRespon
     except Invitation.DoesNotExist:
         raise Http404("There is no such link.") from None
     invitation_revoke(invitation=invitation)
-    messages.success(request, "The link lets nobody in any more. Who is in stays in.")
+    messages.success(request, "The link is revoked. Annotators who already joined can continue.")
     return redirect(f"{reverse('annotation:study-detail', args=[slug])}#invitations")
