@@ -54,6 +54,8 @@ FORMATS: Mapping[str, tuple[Callable[[ReportContent], str | bytes], str]] = {
     ".json": (json_text, "application/json"),
     ".zip": (report_zip, "application/zip"),
 }
+BINARY = (".pdf", ".zip")
+"""Formats that are bytes; the others are text."""
 NAMES = {
     "html": "HTML",
     "pdf": "PDF",
