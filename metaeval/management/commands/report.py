@@ -176,7 +176,7 @@ class Command(BaseCommand):
     def _paper(self, dataset: Dataset, study: Study | None, output: Path, options: dict[str, Any]) -> None:
         for name in ("kind", "against", "save", "preregistration"):
             if options[name]:
-                raise CommandError(f"--{name} is for reports: leave it out with --paper.")
+                raise CommandError(f"--{name} is for reports: omit it with --paper.")
         made = paper_make(
             paper=options["paper"],
             dataset=dataset,
