@@ -122,8 +122,8 @@ def test_options_of_the_other_kinds_are_refused(tmp_path):
     ):
         with pytest.raises(CommandError, match=words):
             report(name, tmp_path / "r.json", *arguments)
-    with pytest.raises(CommandError, match=r"\.json, not as \.pdf"):
-        report(dataset.name, tmp_path / "r.pdf")
+    with pytest.raises(CommandError, match=r"\.zip, not as \.docx"):
+        report(dataset.name, tmp_path / "r.docx")
     assert list(tmp_path.iterdir()) == []
 
 
