@@ -120,7 +120,7 @@ def export_job_delete(*, job: ExportJob) -> None:
     """Delete an export and its file; a worker that makes it notices soon."""
     ExportJob.objects.filter(pk=job.pk).delete()
     if job.file:
-        transaction.on_commit(partial(_path(job.file).unlink, missing_ok=True))
+        transaction.on_commit(partial(export_path(job.file).unlink, missing_ok=True))
 
 
 def export_token(job: ExportJob) -> str:
@@ -140,7 +140,7 @@ def export_of_token(token: str) -> tuple[ExportJob, Path]:
         _subject_of(job)
     except ExportError as error:
         raise Http404(str(error)) from None
-    path = _path(job.file)
+    path = export_path(job.file)
     if not path.is_file():
         raise Http404("The file is gone.")
     return job, path
@@ -163,7 +163,7 @@ def _subject_of(job: ExportJob) -> ExportSubject:
     return subject
 
 
-def _path(file: str) -> Path:
+def export_path(file: str) -> Path:
     return Path(settings.EXPORTS_DIR) / Path(file).name
 
 
@@ -209,9 +209,9 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
     if job.state != ExportState.RUNNING:
         return 0
     mine = ExportJob.objects.filter(pk=job.pk, owner=job.owner, state=ExportState.RUNNING)
-    path = _path(f"{job.pk}-{job.owner}.{job.format}")
+    path = export_path(f"{job.pk}-{job.owner}.{job.format}")
     now: dict[str, Any]
-    with _Heart(mine, stop) as heart:
+    with Heartbeat(mine, stop) as heart:
         try:
             now = _made(job, path, heart)
         except _Interrupted:
@@ -232,7 +232,7 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
     return 1
 
 
-def _made(job: ExportJob, path: Path, heart: "_Heart") -> dict[str, Any]:
+def _made(job: ExportJob, path: Path, heart: "Heartbeat") -> dict[str, Any]:
     subject = _subject_of(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(path) as file:
@@ -262,7 +262,7 @@ class _Interrupted(Exception):  # noqa: N818  (no error: somebody asked for it)
     """The export is to end: it was deleted, the worker stops, or another has it."""
 
 
-class _Heart:
+class Heartbeat:
     """Keeps the lease alive and tells how far the export is, by a connection of its own.
 
     The one that reads rows must not write meanwhile.
@@ -274,7 +274,7 @@ class _Heart:
         self._over, self._lost = threading.Event(), False
         self._thread = threading.Thread(target=self._beat, name="export-heart", daemon=True)
 
-    def __enter__(self) -> "_Heart":
+    def __enter__(self) -> "Heartbeat":
         self._thread.start()
         return self
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from annotation.kinds import kind_of
 from metaeval.reports.latex_text import escape
 from metaeval.reports.report import ReportContent
 
@@ -298,18 +299,21 @@ _OF_FIGURES = {
     "tower": ("ziems2024tower",),
     "drfr": ("qin2024infobench",),
 }
-_OF_KINDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "answer_ranking": dict.fromkeys(("pearson", "spearman"), ("gritta2024humanrankeval",)),
-    "importance": {"spearman": ("spearman1904", "ziems2024tower")},
+# Of rankings, by what is ranked.
+_OF_RANKS: dict[str, dict[str, tuple[str, ...]]] = {
+    "responses": dict.fromkeys(("pearson", "spearman"), ("gritta2024humanrankeval",)),
+    "aspects": {"spearman": ("spearman1904", "ziems2024tower")},
 }
 
 
 def keys_of_figure(kind: str, name: str) -> tuple[str, ...]:
     """What defines a figure of a kind of items."""
-    if name in _OF_KINDS.get(kind, {}):
-        return _OF_KINDS[kind][name]
+    of_kind = kind_of(kind)
+    ranks = _OF_RANKS.get(of_kind.ordered, {})
+    if name in ranks:
+        return ranks[name]
     # Of other kinds than pairs the word means pairwise agreement.
-    return () if name == "agreement" and kind != "pairwise" else _OF_FIGURES.get(name, ())
+    return () if name == "agreement" and not of_kind.presented else _OF_FIGURES.get(name, ())
 
 
 def citations(report: ReportContent, keys: Iterable[str]) -> tuple[Citation, ...]:

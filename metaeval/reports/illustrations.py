@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from metaeval.pictures import rendering
 from metaeval.pictures.palette import Theme
 from metaeval.pictures.picture import Picture
+from metaeval.pictures.rendering import to_csv as data_of
 from metaeval.reports.pictures import report_pictures
 from metaeval.reports.report import ReportContent
 
@@ -19,7 +20,7 @@ def illustration_files(report: ReportContent) -> dict[str, bytes]:
         files[f"{at}.svg"] = rendering.to_svg(picture).encode("utf-8")
         files[f"{at}.pdf"] = rendering.to_pdf(picture)
         files[f"{at}.png"] = rendering.to_png(picture)
-        files[f"{at}.csv"] = rendering.to_csv(picture).encode("utf-8")
+        files[f"{at}.csv"] = data_of(picture).encode("utf-8")
     return files
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from annotation.kinds import kind_of
 from metaeval.figures import Figure
 from metaeval.pictures.curves import CurveAxes, MarkedPoint, scatter_spec
 from metaeval.pictures.heat_maps import HeatCell, heat_map_spec
@@ -314,7 +315,7 @@ def _interval_row(row: FigureRow, estimate: EstimateJson | None, figure: Figure)
 def _reference_lines(report: ReportContent) -> list[ReferenceLine]:
     """People's own figure and the best that a judge could reach; chance, of accuracy by gold answers."""
     if report.primary_figure.of_gold:
-        return [ReferenceLine(_HALF, "Chance")] if report.kind == "pairwise" else []
+        return [ReferenceLine(_HALF, "Chance")] if kind_of(report.kind).presented else []
     found = []
     people = report.beside(report.primary)
     best = report.people.measures.get("best_reachable") if report.primary == "agreement" else None

@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from annotation.kinds import DEFAULT_KIND
+from annotation.kinds import kind_of
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
 from judges.forms.item_filters import items_url
@@ -94,7 +94,7 @@ def _behind(dataset: Dataset, page: ConfidencePage) -> ItemsOfCell:
     """Where the cells of a confusion table of pairs lead."""
 
     def leads(side: int, is_right: bool) -> str:
-        if page.kind != DEFAULT_KIND:
+        if not kind_of(page.kind).presented:
             return ""
         return items_url(
             dataset.name,

@@ -250,7 +250,7 @@ def test_deleted_at_once_it_is_gone_once(cast, study):
 
 
 def test_no_name_of_a_file_leads_out_of_the_folder(folder):
-    assert export_jobs._path("../../etc/passwd") == Path(folder) / "passwd"
+    assert export_jobs.export_path("../../etc/passwd") == Path(folder) / "passwd"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -259,7 +259,7 @@ def test_a_wake_up_makes_it_and_the_heart_tells_how_far_it_is(study, monkeypatch
     job = asked(study.owner)
     seen = threading.Event()
     monkeypatch.setattr(export_jobs, "BEAT_SECONDS", 0.001)
-    told = export_jobs._Heart.tell
+    told = export_jobs.Heartbeat.tell
 
     def tell(heart, *progress):
         told(heart, *progress)
@@ -267,7 +267,7 @@ def test_a_wake_up_makes_it_and_the_heart_tells_how_far_it_is(study, monkeypatch
             seen.wait(0.001)
         seen.set()
 
-    monkeypatch.setattr(export_jobs._Heart, "tell", tell)
+    monkeypatch.setattr(export_jobs.Heartbeat, "tell", tell)
     stop_request(stop=False)
     wake.apply()
     for thread in threading.enumerate():

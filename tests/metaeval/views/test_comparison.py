@@ -184,7 +184,7 @@ def test_downloads(client, researcher, sweep, suffix, start):
     response = client.get(reverse("metaeval:comparison-download", args=[sweep.pk, suffix]))
     assert response.content.decode().lstrip().startswith(start)
     assert response.headers["Content-Disposition"].startswith("attachment")
-    assert client.get(f"/sweeps/{sweep.pk}/comparison.pdf").status_code == 404
+    assert client.get(f"/sweeps/{sweep.pk}/comparison.docx").status_code == 404
 
 
 def test_hostile_names_are_escaped(client, administrator):
