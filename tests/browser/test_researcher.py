@@ -47,6 +47,8 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     page.get_by_label("Username").fill("alice")
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    page.get_by_role("link", name="Studies", exact=True).click()
     expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
     expect(page.get_by_text("No studies yet")).to_be_visible()
 

@@ -60,7 +60,7 @@ def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
     assert "<script>" not in text
 
 
-def test_names_and_figures_lead_to_the_judgments_behind_them(client, researcher, sweep):
+def test_names_and_figures_lead_to_what_is_behind_them(client, researcher, sweep):
     good = sweep.judges.get(name="Good judge")
 
     def drill(dataset):
@@ -68,9 +68,10 @@ def test_names_and_figures_lead_to_the_judgments_behind_them(client, researcher,
 
     text = page(client, sweep)  # people decide alone: their figure is the objective, and gold has a column
     assert text.count(f'href="{drill("people")}"') == 1
-    assert text.count(f'href="{drill("gold")}"') == 1
+    wrong = f'href="/datasets/gold/items/?kind=pairwise&amp;judge={good.fingerprint}&amp;case=wrong'
+    assert text.count(wrong) == 1  # accuracy leads to the items that the judge got wrong
     both = page(client, sweep, **{"role-people": "people", "role-gold": "gold", "weight-gold": 1})
-    assert both.count(f'href="{drill("people")}"') == 1
+    assert f'href="/datasets/people/items/?kind=pairwise&amp;judge={good.fingerprint}' in both
     assert {row.judgment.judge for row in client.get(drill("gold")).context["page"].rows} == {good}
 
 
