@@ -33,6 +33,7 @@ from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
 from annotation.services.quality import enrollment_suspend, item_report, message_send
 from annotation.services.studies import study_update
+from annotation.services.webhooks import webhook_create
 from judges.models import ExportJob, Orders, Sweep
 from judges.services.export_jobs import export_request
 from judges.services.exports import ExportOptions, ExportSubject
@@ -148,6 +149,8 @@ NO_PAGES = {
     "logout": "takes, leads to the login",
     "health": "answers JSON",
     "token-revoke": "takes, leads back",
+    "webhook-act": "takes, leads back",
+    "delivery-replay": "takes, leads back",
     "password-change": "takes; shown by `me` when something is wrong",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
@@ -547,6 +550,8 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     yield Stop("API tokens", reverse("tokens"))
     yield Stop("API", reverse("api:docs"))
     yield Stop("webhooks", reverse("webhooks"))
+    hook = webhook_create(user=owner, name="Lab", url="https://example.org/hook", events=["study.finished"])
+    yield Stop("webhook", reverse("webhook", args=[hook.pk]))
     yield Stop("studies", at("study-list"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
     for one in (study, draft, ended):
