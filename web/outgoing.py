@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpcore
@@ -64,7 +65,9 @@ def post_checked(url: str, body: bytes, headers: Mapping[str, str]) -> int:
     """
     url_check(url)
     try:
-        return asyncio.run(_post(url, body, headers))
+        # In a thread of its own: the caller's may have an event loop already.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(lambda: asyncio.run(_post(url, body, headers))).result()
     except TimeoutError:
         raise OutgoingError(f"No answer within {SECONDS:g} s.") from None
     except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
