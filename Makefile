@@ -21,11 +21,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.app: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[app,pictures]'
+	$(PIP) --editable '.[app,pictures,pdf]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(PIP) --editable '.[app,pictures,dev,test]'
+	$(PIP) --editable '.[app,pictures,pdf,docs,dev,test]'
 	@touch $@
 
 install: $(VENV)/.app  ## Create .venv with all that the site needs
