@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.db.models import CharField, Count, QuerySet, TextField
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from annotation.domain.errors import StudyRuleError
 from annotation.models import (
     Adjudication,
     Annotator,
@@ -32,6 +34,8 @@ from annotation.models import (
     User,
     WorkRole,
 )
+from annotation.services.studies import study_delete
+from web.deleting import InUseError, row_delete
 
 
 class ReadOnlyMixin:
@@ -63,6 +67,26 @@ class TypedMixin:
         if isinstance(db_field, CharField | TextField) and isinstance(found, forms.CharField):
             found.widget.attrs["dir"] = "auto"
         return found
+
+
+class DeletingMixin:
+    """Rows that a service deletes, by its own rule; what it refuses is said on the row's page."""
+
+    def remove(self, obj: Any) -> object:
+        """Delete the row; raises InUseError or StudyRuleError."""
+        return row_delete(obj)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.remove(obj)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        try:
+            page: HttpResponse = super().delete_view(request, object_id, extra_context)  # type: ignore[misc]
+            return page
+        except (InUseError, StudyRuleError) as error:
+            messages.error(request, str(error))
+            opts = self.opts  # type: ignore[attr-defined]
+            return redirect(f"admin:{opts.app_label}_{opts.model_name}_change", object_id)
 
 
 class OwnedMixin(TypedMixin):
@@ -99,7 +123,7 @@ class UserAdmin(TypedMixin, DjangoUserAdmin[User]):
 
 
 @admin.register(Dataset)
-class DatasetAdmin(OwnedMixin, admin.ModelAdmin[Dataset]):
+class DatasetAdmin(DeletingMixin, OwnedMixin, admin.ModelAdmin[Dataset]):
     """Datasets come from imports; here they get an owner, a title and a split."""
 
     list_display = ("name", "title", "split", "licence", "owner", "n_items", "version", "created_at")
@@ -137,7 +161,7 @@ class DatasetAdmin(OwnedMixin, admin.ModelAdmin[Dataset]):
 
 
 @admin.register(Study)
-class StudyAdmin(OwnedMixin, admin.ModelAdmin[Study]):
+class StudyAdmin(DeletingMixin, OwnedMixin, admin.ModelAdmin[Study]):
     list_display = ("title", "state", "kind", "dataset", "owner", "overlap", "is_simulated", "created_at")
     list_filter = ("state", "kind", "is_simulated", ("dataset", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("dataset", "owner")
@@ -171,6 +195,9 @@ class StudyAdmin(OwnedMixin, admin.ModelAdmin[Study]):
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         """A draft may go; what was opened stays with its people and labels."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.state == "draft")
+
+    def remove(self, obj: Study) -> object:
+        return study_delete(study=obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         # Deleting in bulk does not ask about each study.

@@ -91,7 +91,7 @@ class DecisionAdmin(ReadOnlyAdmin[Any]):
         # Whole selections are read for the page of one decision, not for a list of them.
         return super().get_queryset(request).defer("selection")
 
-    @admin.display(boolean=True, description="in force")
+    @admin.display(boolean=True, description="current")
     def in_force(self, decision: Decision) -> bool:
         return decision.replaced_by_id is None
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Literal, cast
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.kinds import ItemKind
+from annotation.kinds.classification import UNORDERED, CategoryScheme
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS, Annotators
 from metaeval.stats import InvalidInputError
@@ -237,6 +238,9 @@ class JudgeAnswers:
         jury voted; NaN where nothing says it.
     baseline : bool
         Computed on the fly as a floor; there is no such judge in the database.
+    samples : ndarray of shape (n_items, n_orders, n_samples, n_parts) or None
+        What each independent sample of a request said, in the form of the values; NaN is unparsed. None where each
+        request was sampled once.
     """
 
     name: str
@@ -253,6 +257,7 @@ class JudgeAnswers:
     finer: Floats | None = None
     probability: Floats | None = None
     baseline: bool = False
+    samples: Floats | None = None
 
     @property
     def verdicts(self) -> Floats:
@@ -301,6 +306,8 @@ class Inputs:
         Keys of the dataset's criteria, of kinds whose parts they are.
     weights : ndarray of shape (n_items,) or None
         One over the chance with which each item was drawn for labelling; None where all were certain.
+    scheme : CategoryScheme
+        How items to classify use their categories.
     """
 
     kind: str
@@ -311,10 +318,12 @@ class Inputs:
     judges: tuple[JudgeAnswers, ...] = ()
     criteria: tuple[str, ...] = ()
     weights: Floats | None = None
+    scheme: CategoryScheme = UNORDERED
 
     def targets(self) -> tuple[Against, ...]:
         """What judges can be compared with: the one that more items have first, people where both have as many."""
-        n_labelled, n_gold = len(np.unique(self.labels.item)), int(self.items.has_gold.sum())
+        n_labelled = int(np.count_nonzero(np.bincount(self.labels.item)))
+        n_gold = int(self.items.has_gold.sum())
         found: list[tuple[int, Against]] = [(n_labelled, PEOPLE), (n_gold, GOLD)]
         return tuple(name for n, name in sorted(found, key=lambda entry: -entry[0]) if n)
 
@@ -327,6 +336,8 @@ class Inputs:
             items.external_id, items.cluster, items.category, items.subset, items.parts, items.parents
         )
         digest.line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
+        if self.scheme != UNORDERED:
+            digest.line(self.scheme.as_json())
         digest.arrays(items.gold, items.lengths, *_of_labels(labels))
         if self.weights is not None:
             digest.arrays(self.weights)
@@ -395,6 +406,9 @@ def _add_judge(digest: _Digest, judge: JudgeAnswers) -> None:
     if judge.probability is not None:
         digest.line("probability")
         digest.arrays(judge.probability)
+    if judge.samples is not None:
+        digest.line("samples")
+        digest.arrays(judge.samples)
 
 
 # --- rows of a database as arrays ------------------------------------------------------------------------------------
@@ -455,3 +469,73 @@ def weights_drawn(items: Sequence[Any], chances: Iterable[tuple[Any, Any, float]
     if not any(never.values()):
         return None
     return np.array([1.0 / (1.0 - never.get(item, 0.0)) for item in items])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredItem:
+    """An item as it is stored, in a database or in a file.
+
+    Attributes
+    ----------
+    cluster : str
+        The instruction; items that share one are resampled together.
+    parts : tuple of str
+        What a value says something of.
+    gold : mapping or None
+        In the form of labels.
+    metadata : mapping
+        Its ``votes`` are people's votes for the responses of an answer ranking.
+    lengths : sequence of int
+        Characters of the responses, of kinds whose items have several.
+    parents : tuple of str
+        By part, the part that it depends on; empty where there is none.
+    """
+
+    external_id: str
+    cluster: str
+    category: str = ""
+    subset: str = ""
+    parts: tuple[str, ...] = ("",)
+    gold: Stored | None = None
+    metadata: Stored = field(default_factory=dict)
+    lengths: Sequence[int] = ()
+    parents: tuple[str, ...] = ()
+
+
+def items_make(kind: ItemKind, rows: Sequence[StoredItem]) -> Items:
+    """Return items of a kind as arrays, in the order of the rows."""
+    parts = [row.parts for row in rows]
+    width = max(map(len, parts), default=0)
+    votes = [_votes(row.metadata) if kind.parts == "responses" else None for row in rows]
+    gold = values_of(kind, [row.gold for row in rows], parts, width)
+    voted = [len(own or ()) == len(names) > 0 for own, names in zip(votes, parts, strict=True)]
+    for k in np.flatnonzero(voted).tolist():
+        gold[k, : len(parts[k])] = [-vote for vote in votes[k] or ()]
+    lengths = np.zeros((len(rows), max((len(row.lengths) for row in rows), default=0)), dtype=np.intp)
+    for k, row in enumerate(rows):
+        lengths[k, : len(row.lengths)] = row.lengths
+    return Items(
+        external_id=tuple(row.external_id for row in rows),
+        cluster=tuple(row.cluster for row in rows),
+        category=tuple(row.category for row in rows),
+        subset=tuple(row.subset for row in rows),
+        parts=tuple(parts),
+        gold=gold,
+        lengths=lengths,
+        parents=tuple(row.parents or ("",) * len(row.parts) for row in rows),
+        voted=np.array([each is not None for each in votes], dtype=np.bool_),
+    )
+
+
+def _votes(metadata: Any) -> tuple[float, ...] | None:
+    votes = metadata.get("votes") if isinstance(metadata, dict) else None
+    if not isinstance(votes, list) or not all(type(vote) in (int, float) for vote in votes):
+        return None
+    return tuple(float(vote) for vote in votes) or None
+
+
+def _padded(rows: Sequence[Sequence[float]], width: int) -> Floats:
+    table = np.zeros((len(rows), width))
+    for k, row in enumerate(rows):
+        table[k, : len(row)] = row
+    return table

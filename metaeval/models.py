@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from annotation.models import Kind
+from annotation.kinds import DEFAULT_KIND, kind_choices
 from annotation.models.names import NameField
 
 
@@ -79,6 +79,7 @@ class JobPage(models.TextChoices):
     SYSTEMS = "systems", "Systems"
     CONFIDENCE = "confidence", "Errors and confidence"
     VERIFICATION = "verification", "Verification of a report"
+    PAPER = "paper", "Tables of a paper"
 
 
 class ReportJob(models.Model):
@@ -95,7 +96,7 @@ class ReportJob(models.Model):
     study = models.ForeignKey(
         "annotation.Study", on_delete=models.CASCADE, null=True, blank=True, related_name="report_jobs"
     )
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=kind_choices)
     epsilon = models.FloatField(help_text="Of the alternative annotator test.")
     margin = models.FloatField(default=0.0, help_text="How much better is better in practice.")
     annotators = models.CharField(
@@ -174,7 +175,7 @@ class Decision(models.Model):
         help_text="Empty: it rests on all judgments of the dataset, imported or run.",
     )
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="decisions")
-    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
+    kind = models.CharField(max_length=16, choices=kind_choices, default=DEFAULT_KIND)
     judge = models.ForeignKey("judges.Judge", on_delete=models.PROTECT, related_name="decisions")
     reason = models.TextField()
     evidence = models.JSONField(help_text="The judge's row of the comparison at the time of the decision.")

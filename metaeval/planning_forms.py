@@ -83,14 +83,14 @@ class PlanForm(forms.Form):
     confidence = forms.ChoiceField(
         label="Confidence level", choices=(("90", "90%"), ("95", "95%"), ("99", "99%"))
     )
-    margin = _percent("Margin (points)", "The difference that makes none in practice.", most=99)
+    margin = _percent("Margin (points)", "The smallest difference that matters in practice.", most=99)
     difference = forms.FloatField(
         label="True difference (points)",
         required=False,
         min_value=-99,
         max_value=99,
         widget=_NUMBER,
-        help_text="What the study shall be able to show. Empty: what is assumed below.",
+        help_text="The difference that the study should detect. If empty, the one assumed below.",
     )
     target = forms.FloatField(
         label="Power to reach (%)", required=False, min_value=1, max_value=99.9, widget=_NUMBER
@@ -105,19 +105,19 @@ class PlanForm(forms.Form):
     agree_judge = _percent("The judge agrees with one annotator (%)")
     discordance = _percent("Two judges differ (%)", "Share of items with different verdicts.")
     ahead = forms.FloatField(
-        label="First judge ahead by (points)", required=False, min_value=-99, max_value=99, widget=_NUMBER
+        label="Lead of the first judge (points)", required=False, min_value=-99, max_value=99, widget=_NUMBER
     )
     value = _points("Figure of a judge, or of annotators (points)", least=-100.0, most=100.0)
     gap = _points("Difference (points)", "Of a judge minus annotators or another judge.", least=-200.0)
     items_sd = _points(
-        "Spread between items (points)", "Standard deviation of an item's score, were very many people asked."
+        "Spread between items (points)", "Standard deviation of an item's score with very many annotators."
     )
     within_sd = _points(
-        "Spread within an item (points)", "Standard deviation of the score that one label gives an item."
+        "Spread within an item (points)", "Standard deviation of the score that a single label gives an item."
     )
     person_sd = _percent(
         "Differences between annotators (points)",
-        "Standard deviation of what each of them alone would find.",
+        "Standard deviation of the figure from each annotator alone.",
         most=50,
     )
     per_instruction = forms.FloatField(
@@ -152,12 +152,12 @@ class PlanForm(forms.Form):
         min_value=1,
         max_value=1000,
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
-        help_text="The lead of one of several is corrected for their number.",
+        help_text="Intervals are corrected for the number of judges.",
     )
     label_price = _money("Price of a label")
     verdict_price = _money("Price of a verdict", "Of one judge in one presentation order.")
     orders = forms.ChoiceField(label="Presentation orders", choices=(("2", "Both"), ("1", "One")))
-    budget = _money("Money to spend next", "Of a running study: more annotators, or more items?")
+    budget = _money("Budget for more labels", "Of a running study: more annotators, or more items?")
 
     PRESET: Mapping[str, str] = {
         "value": "75",
@@ -237,7 +237,7 @@ class PlanForm(forms.Form):
         for name, choices in (
             ("kind", [(one, KIND_LABELS[one]) for one in (kinds or KINDS)]),
             ("figure", list(words.figures.items())),
-            ("pilot", [(GUESSES, "my own guesses"), *pilots]),
+            ("pilot", [(GUESSES, "my own assumptions"), *pilots]),
             ("judge", [("", "none"), *judges]),
             ("rival", [("", "none"), *judges]),
         ):
@@ -294,7 +294,7 @@ class PlanForm(forms.Form):
         values = super().clean() or {}
         figure, question = values.get("figure", ""), values.get("question")
         if not figure.startswith("judge_minus") and question not in (None, "precise"):
-            self.add_error("question", "Power is of a difference. Ask how large this figure is.")
+            self.add_error("question", "Power needs a difference. For this figure, choose the half width.")
         if question == "equivalent" and not values.get("margin"):
             self.add_error("margin", "Equivalence takes a margin above 0.")
         if question == "equivalent" and values.get("confidence") and int(values["confidence"]) <= 50:
@@ -303,7 +303,7 @@ class PlanForm(forms.Form):
             try:
                 self._guessed(values)
             except InvalidInputError as error:
-                self.add_error(None, f"These guesses contradict each other: {error}.")
+                self.add_error(None, f"These assumptions contradict each other: {error}.")
         return values
 
     def model(self) -> AgreementModel:
@@ -385,7 +385,7 @@ class PreregistrationForm(forms.Form):
         label="Research question",
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="What you want to know, and what you will conclude from which result.",
+        help_text="What you want to know, and what you will conclude from each result.",
     )
     epsilon = forms.ChoiceField(label="Epsilon of the alternative annotator test", choices=EPSILONS)
     stopping = forms.ChoiceField(label="Stopping rule", choices=tuple(STOPPING_WORDS.items()))

@@ -18,6 +18,7 @@ from metaeval.views import (
     comparisons,
     confidence,
     home,
+    in_time,
     label_next,
     papers,
     planning,
@@ -127,7 +128,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/pictures/", study_judges.study_pictures_part, name="study-pictures"),
     path(f"studies/<slug:slug>/{_PICTURE}", study_judges.study_picture, name="study-picture"),
     path("studies/<slug:slug>/judges/", study_judges.study_judges, name="study-judges"),
+    path(
+        "judges/<row:pk>/in-time/<row:anchors>/pictures/",
+        in_time.in_time_pictures_part,
+        name="in-time-pictures",
+    ),
+    path(
+        f"judges/<row:pk>/in-time/<row:anchors>/{_PICTURE}", in_time.in_time_picture, name="in-time-picture"
+    ),
     path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
+    path(f"datasets/<slug:name>/plan/{_PICTURE}", planning.plan_picture, name="plan-picture"),
     path("datasets/<slug:name>/plan/register/", planning.plan_register, name="plan-register"),
     path("preregistrations/<row:pk>/", planning.preregistration, name="preregistration"),
     path(
@@ -150,6 +160,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # The items behind any cell of a report or a comparison; what is known of each is judges' and people's.
     path("datasets/<slug:name>/items/", items.item_list, name="dataset-items"),
     path("datasets/<slug:name>/items/send/", items.items_send, name="dataset-items-send"),
+    path("datasets/<slug:name>/items/counts/", items.item_list_counts, name="dataset-items-counts"),
+    path("datasets/<slug:name>/items.<slug:format>/", items.items_export, name="dataset-items-export"),
     path("datasets/<slug:name>/items/<row:pk>/", items.item_detail_page, name="dataset-item"),
     path("datasets/<slug:name>/items/<row:pk>/notes/", items.item_note_add, name="dataset-item-note"),
     path(
@@ -159,4 +171,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     *_sources(),
     path("decisions/<row:pk>/judge.json", promotions.decision_judge, name="decision-judge"),
+    path("decisions/<row:pk>/judge.zip", promotions.decision_tool, name="decision-tool"),
 ]

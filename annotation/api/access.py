@@ -30,7 +30,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         token = token_use(secret=parts[1].decode("ascii", "replace")) if len(parts) == 2 else None
         if token is None:
-            raise exceptions.AuthenticationFailed("The token is not valid.")
+            raise exceptions.AuthenticationFailed("The token isn't valid.")
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -48,7 +48,7 @@ def has_valid_token(request: HttpRequest) -> bool:
 class IsResearcher(BasePermission):
     """What researchers do on their pages; which rows is decided where they are fetched."""
 
-    message = "Only researchers may do this."
+    message = "Only researchers can do this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return isinstance(request.user, User) and request.user.is_researcher
@@ -57,7 +57,7 @@ class IsResearcher(BasePermission):
 class MayReadOrAdministrates(BasePermission):
     """Researchers read what the pages show them; judging is the administrators' business."""
 
-    message = "Only administrators may do this."
+    message = "Only administrators can do this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         user = request.user
@@ -66,10 +66,20 @@ class MayReadOrAdministrates(BasePermission):
         return user.is_administrator or (user.is_researcher and request.method in SAFE_METHODS)
 
 
+class IsResearcherWhoDeletes(IsResearcher):
+    """As the pages have it: researchers, and only administrators delete."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if request.method == "DELETE":
+            self.message = "Only administrators may do this."
+            return isinstance(request.user, User) and request.user.is_administrator
+        return super().has_permission(request, view)
+
+
 class IsAdministrator(BasePermission):
     """What shows how the operator's servers are reached."""
 
-    message = "Only administrators may do this."
+    message = "Only administrators can do this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return isinstance(request.user, User) and request.user.is_administrator
@@ -82,7 +92,7 @@ class HasScope(BasePermission):
         if not isinstance(request.auth, ApiToken):
             return False
         needed = scope_needed(view, request.method or "GET")
-        self.message = f"This token does not have the scope {needed}."
+        self.message = f"This token doesn't have the scope {needed}."
         return not needed or needed in request.auth.scopes
 
 

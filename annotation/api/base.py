@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from rest_framework.generics import GenericAPIView
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -70,10 +70,14 @@ class ApiView(APIView):
             try:
                 kept = answer_begin(token=request.auth, key=key, request_hash=sha256(content).hexdigest())
             except KeyReusedError:
-                raise RefusalProblem(422, "This key came with another request.", field=KEY_HEADER) from None
+                raise RefusalProblem(
+                    422, "This idempotency key was used with another request.", field=KEY_HEADER
+                ) from None
             except TooManyKeysError:
                 raise RefusalProblem(
-                    429, "Too many keys in a day. Leave the header out, or wait.", field=KEY_HEADER
+                    429,
+                    "Too many idempotency keys in 24 hours. Leave the header out, or wait.",
+                    field=KEY_HEADER,
                 ) from None
             if kept.status:
                 return Response(
@@ -114,6 +118,13 @@ class Exact(Serializer[Any]):
         if isinstance(data, Mapping) and (unknown := sorted(map(str, set(data) - set(self.fields)))):
             raise ValidationError({unknown[0]: "Unknown field."})
         return super().to_internal_value(data)
+
+
+def deleted(was_there: bool) -> Response:
+    """The answer to a deletion; Http404 where somebody else was faster."""
+    if not was_there:
+        raise Http404
+    return Response(status=204)
 
 
 def said(serializer: type[BaseSerializer[Any]], request: Request, **options: Any) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """How exceptions of annotation are answered."""
 
-from annotation.domain.errors import StudyRuleError
+from annotation.domain.errors import ItemNoteError, StudyRuleError
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.services.datasets import DatasetImportError
 from annotation.services.webhooks import WebhookRuleError
 from web.api.problems import answered_by, error_of
+from web.deleting import InUseError
 
 Answered = tuple[int, list[dict[str, str]]]
 
@@ -19,6 +20,16 @@ def _rule(error: StudyRuleError) -> Answered:
 @answered_by(WebhookRuleError)
 def _webhook(error: WebhookRuleError) -> Answered:
     return 400, [error_of(error.message, error.field)]
+
+
+@answered_by(ItemNoteError)
+def _note(error: ItemNoteError) -> Answered:
+    return 400, [error_of(error, "text")]
+
+
+@answered_by(InUseError)
+def _in_use(error: InUseError) -> Answered:
+    return 409, [error_of(error)]
 
 
 @answered_by(DatasetImportError)

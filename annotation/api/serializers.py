@@ -8,12 +8,14 @@ from rest_framework import serializers
 
 from annotation.api.base import Exact
 from annotation.domain.pseudonyms import pseudonym
-from annotation.models import Dataset, Invitation, Item, Label, Split, Study
+from annotation.forms.upload import DatasetDocumentationForm
+from annotation.models import Dataset, Enrollment, Invitation, Item, Label, Split, Study
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
 from annotation.services.study_rules import RULES
 
 Row = dict[str, Any]
+DOCUMENTED = tuple(DatasetDocumentationForm.base_fields)
 
 
 class DatasetSerializer(serializers.ModelSerializer[Dataset]):
@@ -26,6 +28,15 @@ class DatasetSerializer(serializers.ModelSerializer[Dataset]):
         fields = (
             *("name", "title", "description", "source", "licence", "split", "version", "owner", "created_at"),
         )
+
+
+class DatasetDetailSerializer(DatasetSerializer):
+    """A dataset with what people say of it for its exports: its card and its Croissant file."""
+
+    documentation: Any = serializers.DictField(child=serializers.CharField(), read_only=True)
+
+    class Meta(DatasetSerializer.Meta):
+        fields = (*DatasetSerializer.Meta.fields, "documentation")  # type: ignore[assignment]
 
 
 class ItemRowsField(serializers.ListField):
@@ -50,7 +61,7 @@ class DatasetWriteSerializer(Exact):
     def validate_name(self, value: str) -> str:
         """Refuse what is the address of a page."""
         if value == "upload":
-            raise serializers.ValidationError("This is the address of another page.")
+            raise serializers.ValidationError("This name is reserved. Choose another one.")
         return value
 
 
@@ -60,6 +71,16 @@ class DatasetChangeSerializer(Exact):
     title = serializers.CharField(max_length=200, required=False)
     split = serializers.ChoiceField(choices=Split.choices, required=False)
     licence = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    documentation = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=10_000),
+        required=False,
+        help_text="For its exports: "
+        + ", ".join(f"`{name}`" for name in DOCUMENTED)
+        + ". Others stay as they are.",
+    )
+    criteria = serializers.CharField(
+        max_length=64, required=False, help_text="A ready-made set of criteria to add, for rubrics."
+    )
 
 
 class ItemsWriteSerializer(Exact):
@@ -148,7 +169,7 @@ class LabelRowSerializer(Exact):
 class LabelsWriteSerializer(Exact):
     """Labels to import, all or none."""
 
-    dataset = serializers.CharField(help_text="The name of a dataset of yours.")
+    dataset = serializers.CharField(help_text="The name of one of your datasets.")
     labels: Any = LabelRowSerializer(many=True, allow_empty=False)
 
 
@@ -225,7 +246,9 @@ class StudyWriteSerializer(StudyChangeSerializer):
 
     dataset = VisibleDatasetField()
     slug = serializers.RegexField(
-        r"^[a-z0-9_-]{1,64}$", required=False, help_text="Its address; made from the title where left out."
+        r"^[a-z0-9_-]{1,64}$",
+        required=False,
+        help_text="Part of the study's address. If left out, made from the title.",
     )
 
     class Meta(StudyChangeSerializer.Meta):
@@ -237,7 +260,7 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
     """A link that lets people into a study."""
 
     study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    url = serializers.SerializerMethodField(help_text="Whoever has it may take part.")
+    url = serializers.SerializerMethodField(help_text="Anyone who has it can take part.")
 
     class Meta:
         model = Invitation
@@ -257,3 +280,101 @@ class InvitationWriteSerializer(Exact):
         min_value=1, max_value=2**31 - 1, required=False, allow_null=True
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+
+class StudyCopySerializer(Exact):
+    """A copy of a study."""
+
+    slug = serializers.RegexField(
+        r"^[a-z0-9_-]{1,64}$", required=False, help_text="Its address; made from the title where left out."
+    )
+
+
+class StudyItemSerializer(Exact):
+    """An item that a study is to offer."""
+
+    item = serializers.CharField(help_text="The item's id in its dataset.")
+    priority = serializers.FloatField(required=False, help_text="The highest first; others come after.")
+    probability = serializers.FloatField(
+        required=False, help_text="The chance with which it was picked, for weights in figures."
+    )
+    overlap = serializers.IntegerField(required=False, help_text="Labels that it needs.")
+
+
+class StudyItemsSerializer(Exact):
+    """Items to offer."""
+
+    items: Any = StudyItemSerializer(many=True)
+
+
+class StudyItemsChosenSerializer(serializers.Serializer[Any]):
+    """What a choice did."""
+
+    added = serializers.IntegerField()
+    changed = serializers.IntegerField()
+
+
+class PaceSerializer(serializers.Serializer[Any]):
+    """How fast labels come."""
+
+    recent = serializers.IntegerField(help_text="Labels of the last 24 hours.")
+    per_hour = serializers.FloatField(allow_null=True)
+    done_at = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField(help_text="Why `done_at` isn't known.")
+
+
+class FunnelStepSerializer(serializers.Serializer[Any]):
+    """People who got at least this far."""
+
+    name = serializers.CharField()
+    people = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True)
+
+
+class FunnelSerializer(serializers.Serializer[Any]):
+    """The way of a study's annotators."""
+
+    steps: Any = FunnelStepSerializer(many=True)
+    declined = serializers.IntegerField()
+    ineligible = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    left = serializers.IntegerField()
+    suspended = serializers.IntegerField()
+
+
+class StudyProgressSerializer(serializers.Serializer[Any]):
+    """How far a study is: `labels` of `wanted`; `complete` of `items` have all of their labels."""
+
+    state = serializers.CharField()
+    items = serializers.IntegerField()
+    wanted = serializers.IntegerField()
+    labels = serializers.IntegerField()
+    complete = serializers.IntegerField()
+    open_leases = serializers.IntegerField(help_text="Items that annotators have open now.")
+    withdrawn = serializers.IntegerField()
+    pace = PaceSerializer(allow_null=True, help_text="Null of a draft.")
+    people = FunnelSerializer()
+
+
+class EnrollmentSerializer(serializers.ModelSerializer[Enrollment]):
+    """An annotator in a study, by the pseudonym of its exports."""
+
+    annotator: Any = serializers.SerializerMethodField()
+    is_simulated = serializers.BooleanField(source="annotator.is_simulated", read_only=True)
+    labels = serializers.IntegerField(source="n_accepted", read_only=True)
+
+    class Meta:
+        model = Enrollment
+        fields = (
+            *("id", "annotator", "is_simulated", "stage", "labels", "qualification_score"),
+            *("suspended_at", "left_at", "finished_at", "created_at"),
+        )
+        read_only_fields = fields
+
+    def get_annotator(self, enrollment: Enrollment) -> str:
+        """Return the pseudonym that exports have."""
+        return str(
+            pseudonym(
+                enrollment.annotator.public_id, study=enrollment.study_id, dataset=enrollment.study.dataset_id
+            )
+        )

@@ -1,56 +1,53 @@
-"""Datasets, items, labels, studies and invitations, for programs. Each write calls the service that the page calls."""
+"""Datasets, items and labels, for programs. Each write calls the service that the page calls."""
 
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.base import ApiView, Listing, said
+from annotation.api.access import HasScope, IsResearcherWhoDeletes
+from annotation.api.base import ApiView, Listing, deleted, said
 from annotation.api.rows import rows_on_disk
 from annotation.api.serializers import (
     DatasetChangeSerializer,
+    DatasetDetailSerializer,
     DatasetSerializer,
     DatasetWriteSerializer,
     ImportedSerializer,
-    InvitationSerializer,
-    InvitationWriteSerializer,
     ItemSerializer,
     ItemsWriteSerializer,
     LabelSerializer,
     LabelsImportedSerializer,
     LabelsWriteSerializer,
-    StudyChangeSerializer,
-    StudySerializer,
-    StudyWriteSerializer,
 )
+from annotation.forms.upload import DatasetDocumentationForm
 from annotation.importers import read_generic, read_label_rows
 from annotation.kinds import KINDS
-from annotation.models import Dataset, Invitation, Item, ItemResponse, Label, Split, Study, StudyState
+from annotation.models import Dataset, Item, ItemResponse, Label, Split
 from annotation.selectors.datasets import (
     datasets_changeable_by,
     datasets_settled_by,
     datasets_visible_to,
     item_value_rules,
 )
-from annotation.selectors.overview import labels_visible_to, studies_visible_to
-from annotation.services.criteria import criteria_set, criteria_sets
-from annotation.services.datasets import ImportResult, dataset_import, dataset_update, labels_import
-from annotation.services.studies import (
-    invitation_create,
-    invitation_revoke,
-    study_close,
-    study_create,
-    study_open,
-    study_pause,
-    study_update,
+from annotation.selectors.overview import labels_visible_to
+from annotation.services.criteria import criteria_add, criteria_set, criteria_sets
+from annotation.services.datasets import (
+    ImportResult,
+    dataset_document,
+    dataset_import,
+    dataset_lock,
+    dataset_update,
+    labels_import,
 )
 from web.api.pages import Narrow
 from web.api.problems import RefusalProblem
+from web.deleting import row_delete
 
 KIND = tuple(KINDS)
 
@@ -68,7 +65,9 @@ class DatasetsView(Listing):
     def rows(self) -> QuerySet[Dataset]:
         return datasets_visible_to(self.user).select_related("owner")
 
-    @extend_schema(request=DatasetWriteSerializer, responses={(200, 201): ImportedSerializer})
+    @extend_schema(
+        request=DatasetWriteSerializer, responses={200: ImportedSerializer, 201: ImportedSerializer}
+    )
     def post(self, request: Request) -> Response:
         """Import a dataset: all of it or nothing. The same again changes nothing and answers 200."""
         values = said(DatasetWriteSerializer, request)
@@ -82,23 +81,49 @@ class DatasetView(ApiView):
     """One dataset."""
 
     resource = "datasets"
+    permission_classes = [IsResearcherWhoDeletes, HasScope]
 
-    @extend_schema(responses=DatasetSerializer)
+    @extend_schema(responses=DatasetDetailSerializer)
     def get(self, request: Request, name: str) -> Response:
         """Read a dataset."""
         rows = datasets_visible_to(self.user).select_related("owner")
-        return Response(DatasetSerializer(get_object_or_404(rows, name=name)).data)
+        return Response(DatasetDetailSerializer(get_object_or_404(rows, name=name)).data)
 
-    @extend_schema(request=DatasetChangeSerializer, responses=DatasetSerializer)
+    @extend_schema(request=DatasetChangeSerializer, responses=DatasetDetailSerializer)
     def patch(self, request: Request, name: str) -> Response:
         """Change what is said of a dataset of yours. Items and labels stay as they are."""
         get_object_or_404(datasets_visible_to(self.user), name=name)
         dataset = get_object_or_404(datasets_settled_by(self.user), name=name)
         values = said(DatasetChangeSerializer, request)
-        now = {key: getattr(dataset, key) for key in ("title", "split", "licence")}
-        dataset_update(dataset=dataset, **now | values)
+        documentation, criteria = values.pop("documentation", None), values.pop("criteria", None)
+        if criteria is not None and criteria not in criteria_sets():
+            raise RefusalProblem(400, f"Expected {', '.join(criteria_sets())}.", field="criteria")
+        with transaction.atomic():
+            if values:
+                now = {key: getattr(dataset, key) for key in ("title", "split", "licence")}
+                dataset_update(dataset=dataset, **now | values)
+            if documentation is not None:
+                locked = dataset_lock(dataset_id=dataset.pk)
+                dataset_document(dataset=locked, said=_documented(locked, documentation))
+            if criteria is not None:
+                criteria_add(dataset=dataset, name=criteria)
         dataset.refresh_from_db()
-        return Response(DatasetSerializer(dataset).data)
+        return Response(DatasetDetailSerializer(dataset).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        """Delete a dataset with its items, for administrators: one without labels, judgments and studies."""
+        return deleted(row_delete(get_object_or_404(datasets_visible_to(self.user), name=name)))
+
+
+def _documented(dataset: Dataset, given: dict[str, str]) -> dict[str, str]:
+    """What is said of a dataset with these changes, as the form of its page reads it; raises RefusalProblem."""
+    form = DatasetDocumentationForm(dataset.documentation | given)
+    if unknown := sorted(set(given) - set(form.fields)):
+        raise RefusalProblem(400, f"Expected {', '.join(form.fields)}.", field=f"documentation.{unknown[0]}")
+    for field, messages in form.errors.items():
+        raise RefusalProblem(400, str(messages[0]), field=f"documentation.{field}")
+    return dict(form.cleaned_data)
 
 
 class ItemsView(Listing):
@@ -206,126 +231,3 @@ class LabelView(ApiView):
         rows = labels_visible_to(None if self.user.is_administrator else self.user)
         rows = rows.select_related("item__dataset", "study", "annotator", "superseded_by")
         return Response(LabelSerializer(get_object_or_404(rows, pk=pk)).data)
-
-
-# --- studies and invitations ---------------------------------------------------------------------------------------
-
-
-class StudiesView(Listing):
-    """List studies; create one."""
-
-    resource = "studies"
-    serializer_class = StudySerializer
-    narrows = {
-        "dataset": Narrow("dataset__name", "Only on this dataset."),
-        "state": Narrow("state", "Only in this state.", tuple(StudyState.values)),
-        "kind": Narrow("kind", "Only of this kind.", KIND),
-    }
-
-    def rows(self) -> QuerySet[Study]:
-        return _studies(self)
-
-    @extend_schema(request=StudyWriteSerializer, responses={201: StudySerializer})
-    def post(self, request: Request) -> Response:
-        """Create a study in draft. Rules that are left out have the defaults of the form."""
-        values = said(StudyWriteSerializer, request, context={"request": request})
-        try:
-            with transaction.atomic():
-                study = study_create(owner=self.user, **values)
-        except IntegrityError:
-            raise RefusalProblem(409, "A study with this slug exists.", field="slug") from None
-        return Response(StudySerializer(study).data, status=201)
-
-
-class StudyView(ApiView):
-    """One study."""
-
-    resource = "studies"
-
-    @extend_schema(responses=StudySerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Read a study with its rules."""
-        return Response(StudySerializer(_study(self, slug)).data)
-
-    @extend_schema(request=StudyChangeSerializer, responses=StudySerializer)
-    def patch(self, request: Request, slug: str) -> Response:
-        """Change rules of a study. Some are fixed once it was open."""
-        study = _study(self, slug)
-        values = said(StudyChangeSerializer, request, context={"request": request}, partial=True)
-        study_update(study=study, **values)
-        return Response(StudySerializer(_study(self, slug)).data)
-
-
-class StudyMove(ApiView):
-    """A change of a study's state; the same again changes nothing."""
-
-    resource = "studies"
-    move: Any
-
-    @extend_schema(request=None, responses=StudySerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        study = _study(self, slug)
-        type(self).move(study=study)
-        return Response(StudySerializer(_study(self, slug)).data)
-
-
-class StudyOpen(StudyMove):
-    """Open a draft or a paused study: its items are drawn, and its invitations let people in."""
-
-    move = staticmethod(study_open)
-
-
-class StudyPause(StudyMove):
-    """Pause a study: nobody is given new items."""
-
-    move = staticmethod(study_pause)
-
-
-class StudyClose(StudyMove):
-    """Close a study for good."""
-
-    move = staticmethod(study_close)
-
-
-class InvitationsView(Listing):
-    """List the invitations of a study; create one."""
-
-    resource = "studies"
-    serializer_class = InvitationSerializer
-
-    def rows(self) -> QuerySet[Invitation]:
-        return _invitations(self).filter(study=_study(self, self.kwargs["slug"]))
-
-    @extend_schema(request=InvitationWriteSerializer, responses={201: InvitationSerializer})
-    def post(self, request: Request, slug: str) -> Response:
-        """Create a link into a study, for everybody who has it."""
-        study = _study(self, slug)
-        made = invitation_create(study=study, **said(InvitationWriteSerializer, request))
-        return Response(InvitationSerializer(made).data, status=201)
-
-
-class InvitationRevoke(ApiView):
-    """Revoke an invitation: it lets nobody in any more. Who is in stays in."""
-
-    resource = "studies"
-
-    @extend_schema(request=None, responses=InvitationSerializer)
-    def post(self, request: Request, pk: int) -> Response:
-        """Revoke an invitation; once more changes nothing."""
-        invitation_revoke(invitation=get_object_or_404(_invitations(self), pk=pk))
-        return Response(InvitationSerializer(_invitations(self).get(pk=pk)).data)
-
-
-def _studies(view: ApiView) -> QuerySet[Study]:
-    return studies_visible_to(view.user).select_related(
-        *("dataset", "owner", "training_dataset", "qualification_dataset", "check_dataset"),
-        "qualification_from",
-    )
-
-
-def _study(view: ApiView, slug: str) -> Study:
-    return get_object_or_404(_studies(view), slug=slug)
-
-
-def _invitations(view: ApiView) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(study__in=studies_visible_to(view.user)).select_related("study")

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.base import ApiView, Exact, Listing, said
+from annotation.api.base import ApiView, Exact, Listing, deleted, said
 from annotation.models import Delivery, DeliveryAttempt, DeliveryState, Webhook
 from annotation.services.webhooks import (
     delivery_get_for,
@@ -109,6 +109,7 @@ class WebhooksView(Listing):
 
     resource = "webhooks"
     serializer_class = WebhookSerializer
+    narrows = {"enabled": Narrow("disabled_at__isnull", "`true`: only those that are told.", kind=bool)}
 
     def rows(self) -> QuerySet[Webhook]:
         return webhooks_of(self.user)
@@ -141,8 +142,7 @@ class WebhookResource(ApiView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete a webhook with its deliveries."""
-        webhook_delete(webhook=webhook_get_for(self.user, pk))
-        return Response(status=204)
+        return deleted(webhook_delete(webhook=webhook_get_for(self.user, pk)))
 
 
 class WebhookTest(ApiView):

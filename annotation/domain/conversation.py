@@ -17,3 +17,8 @@ def flatten(turns: Sequence[Mapping[str, str]]) -> str:
     Assistant: Yes?
     """
     return "\n\n".join(f"{SPEAKERS.get(turn['role'], turn['role'])}: {turn['text']}" for turn in turns)
+
+
+def context_for_judging(context: str, conversation: Sequence[Mapping[str, str]]) -> str:
+    """What a judge reads before the instruction: the conversation so far as one text, then the context."""
+    return "\n\n".join(part for part in (flatten(conversation), context) if part)

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -153,3 +154,8 @@ def shuffled(items: Iterable[T], *, seed: str) -> list[T]:
     mixed = list(items)
     seeded_random(seed).shuffle(mixed)
     return mixed
+
+
+def seeded_hash(seed: int, name: str, purpose: str = "sample") -> bytes:
+    """Return a hash that is the same on every machine, and independent of those for other purposes."""
+    return sha256(f"{purpose}:{seed}:{name}".encode("utf-8", "surrogatepass")).digest()

@@ -225,9 +225,9 @@ def read_rows(platform: Platform, file: bytes, name: str) -> list[SubmissionRow]
     try:
         text = file.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileError(name, "this is no text in UTF-8; save it as CSV (UTF-8)") from None
+        raise FileError(name, "this isn't UTF-8 text; save it as CSV (UTF-8)") from None
     if "\x00" in text:
-        raise FileError(name, "this is no CSV file")
+        raise FileError(name, "this isn't a CSV file")
     lines = text.splitlines()
     head = lines[0] if lines else ""
     reader = csv.reader(

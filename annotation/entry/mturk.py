@@ -26,7 +26,7 @@ class MTurk(Platform):
         "REJECTED": SubmissionStatus.REJECTED,
     }
     note = (
-        "Amazon has closed Mechanical Turk to new customers. People take their completion code back by hand."
+        "Amazon has closed Mechanical Turk to new customers. People copy their completion code there by hand."
     )
 
     def return_url(self, link: Link, outcome: Outcome, code: str) -> str | None:

@@ -101,7 +101,7 @@ class Prolific(Platform):
         wait: Callable[[float], None] = time.sleep,
     ) -> list[SubmissionRow]:
         if not link.external_study_id:
-            raise FetchError("The study's id on Prolific is not known; save it on the Entry page first.")
+            raise FetchError("The study's ID on Prolific is unknown. Save it on the Entry page first.")
         own = client or httpx.Client(timeout=TIMEOUT_SECONDS, follow_redirects=False)
         try:
             found: dict[str, SubmissionRow] = {}
@@ -156,7 +156,7 @@ def _pages(
         params = {"limit": PAGE, "offset": page * PAGE}
         results = _get(client, url, params, token, wait).get("results")
         if not isinstance(results, list):
-            raise FetchError("Prolific's answer is not a list of submissions.")
+            raise FetchError("Prolific's answer isn't a list of submissions.")
         yield [_api_row(result) for result in results]
         if len(results) < PAGE:
             return
@@ -180,9 +180,9 @@ def _get(
             problem = f"Prolific is busy (it answered {response.status_code})."
             continue
         if response.status_code in (401, 403):
-            raise FetchError("Prolific does not accept the token in PROLIFIC_API_TOKEN for this study.")
+            raise FetchError("Prolific doesn't accept the token in PROLIFIC_API_TOKEN for this study.")
         if response.status_code == 404:
-            raise FetchError("Prolific knows no study with this id, or the token may not see it.")
+            raise FetchError("Prolific has no study with this ID, or the token has no access to it.")
         if response.status_code != 200:
             raise FetchError(f"Prolific answered {response.status_code}.")
         try:
@@ -191,13 +191,13 @@ def _get(
             raise FetchError("Prolific's answer is not JSON.") from None
         if isinstance(answer, dict):
             return answer
-        raise FetchError("Prolific's answer is not a list of submissions.")
+        raise FetchError("Prolific's answer isn't a list of submissions.")
     raise FetchError(f"{problem} Tried {TRIES} times.")
 
 
 def _api_row(result: Any) -> SubmissionRow:
     if not isinstance(result, dict):
-        raise FetchError("Prolific's answer is not a list of submissions.")
+        raise FetchError("Prolific's answer isn't a list of submissions.")
     session = str(result.get("id") or "")
     person = str(result.get("participant_id") or result.get("participant") or "")
     status = status_key(str(result.get("status") or ""))

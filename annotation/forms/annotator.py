@@ -30,7 +30,7 @@ class SkipForm(forms.Form):
         label="Why are you skipping this item?",
         error_messages={"required": "Choose a reason first."},
     )
-    note = forms.CharField(required=False, max_length=150, label="In your words")
+    note = forms.CharField(required=False, max_length=150, label="In your own words")
 
     @property
     def chosen(self) -> str:
@@ -51,7 +51,7 @@ class ItemReportForm(SkipForm):
     reason = forms.ChoiceField(
         choices=REPORT_REASONS,
         widget=forms.RadioSelect,
-        label="What is wrong with it?",
+        label="What's wrong with it?",
         error_messages={"required": "Choose what is wrong first."},
     )
 

@@ -17,21 +17,25 @@ class InvitationForm(forms.Form):
     """A link into a study."""
 
     note = forms.CharField(
-        required=False, max_length=200, help_text="For you: who gets this link. Annotators do not see it."
+        required=False, max_length=200, help_text="For you: who gets this link. Annotators don't see it."
     )
     max_annotators = forms.IntegerField(
-        label="Most people", required=False, min_value=1, max_value=1_000_000, help_text="Empty: no limit."
+        label="Maximum annotators",
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        help_text="If empty, no limit.",
     )
     last_day = forms.DateField(
         required=False,
-        help_text="The link lets people in until the end of this day (UTC). Empty: no end.",
+        help_text="People can join until the end of this day (UTC). If empty, the link doesn't expire.",
         widget=forms.DateInput(attrs={"type": "date"}),
     )
 
     def clean_last_day(self) -> Any:
         day = self.cleaned_data["last_day"]
         if day is not None and day < timezone.now().date():
-            raise forms.ValidationError("This day is over.")
+            raise forms.ValidationError("This day is in the past.")
         return day
 
     def expires_at(self) -> datetime | None:
@@ -45,26 +49,26 @@ class PlatformLinkForm(forms.Form):
     external_study_id = forms.CharField(
         required=False,
         max_length=200,
-        label="Study's id there",
-        help_text="Arrivals for another study are refused.",
+        label="Study ID on the platform",
+        help_text="Participants of another study are refused.",
     )
     completed_code = forms.CharField(required=False, max_length=300, label="Code: completed")
     screened_out_code = forms.CharField(
         required=False,
         max_length=300,
         label="Code: screened out",
-        help_text="For who is not eligible or fails the test.",
+        help_text="For people who aren't eligible or fail the test.",
     )
     no_consent_code = forms.CharField(
         required=False,
         max_length=300,
         label="Code: no consent",
-        help_text="For who does not agree to take part.",
+        help_text="For people who don't agree to take part.",
     )
     require_signed_token = forms.BooleanField(
         required=False,
-        label="Let in only who brings a signed token",
-        help_text="Switch the platform's secure address on first, or nobody comes in.",
+        label="Require a signed token",
+        help_text="Turn on the platform's secure address first; otherwise nobody can join.",
     )
 
     def __init__(
@@ -82,7 +86,7 @@ class PlatformLinkForm(forms.Form):
     def clean_external_study_id(self) -> str:
         value = str(self.cleaned_data["external_study_id"]).strip()
         if value and not ID.fullmatch(value):
-            raise forms.ValidationError("Expected an id: letters, digits and dashes.")
+            raise forms.ValidationError("Expected an ID: letters, digits and dashes.")
         return value
 
     def clean(self) -> dict[str, Any]:
@@ -104,7 +108,8 @@ class ReconcileForm(forms.Form):
     """The platform's file, and whose labels are set aside."""
 
     file = forms.FileField(
-        label="Its export (CSV)", help_text="Nothing is changed before you have seen what would follow."
+        label="Export of the platform (CSV)",
+        help_text="Nothing is changed before you have seen what would follow.",
     )
 
     def clean_file(self) -> Any:

@@ -29,8 +29,8 @@ class LoginForm(AuthenticationForm):
     """One message, whatever was wrong, so that nobody learns which names exist."""
 
     error_messages = {
-        "invalid_login": "The name or the password is not right. Both are case-sensitive.",
-        "inactive": "The name or the password is not right. Both are case-sensitive.",
+        "invalid_login": "The user name or the password is wrong. Both are case-sensitive.",
+        "inactive": "The user name or the password is wrong. Both are case-sensitive.",
     }
 
 
@@ -68,7 +68,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # not subscri
         super().__init__(*args, **options)
         self.fields["new_password1"].help_text = RULE
         self.fields["new_password2"].help_text = ""
-        self.fields["new_password2"].label = "New password, once more"
+        self.fields["new_password2"].label = "Repeat new password"
 
 
 class AccountNewPasswordForm(NewPasswordForm):
@@ -105,7 +105,7 @@ class EmailForm(forms.ModelForm[User]):
         fields = ("email",)
         labels = {"email": "Email address"}
         help_texts = {
-            "email": "A link for a new password goes here. Empty: only an administrator can set one."
+            "email": "We send password reset links here. If empty, only an administrator can reset your password."
         }
         widgets = {"email": forms.EmailInput(attrs={"autocomplete": "email"})}
 
@@ -113,5 +113,5 @@ class EmailForm(forms.ModelForm[User]):
         """Refuse who does not know it."""
         password = str(self.cleaned_data["password"])
         if not self.instance.check_password(password):
-            raise forms.ValidationError("This is not your password.")
+            raise forms.ValidationError("This isn't your current password.")
         return password

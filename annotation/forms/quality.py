@@ -18,7 +18,7 @@ class _ActionForm(forms.Form):
 
 
 def _reason() -> forms.CharField:
-    return forms.CharField(max_length=200, help_text="For your records; the person does not see it.")
+    return forms.CharField(max_length=200, help_text="For your records; the annotator doesn't see it.")
 
 
 def _text(help_text: str, *, required: bool = False) -> forms.CharField:
@@ -33,21 +33,21 @@ def _text(help_text: str, *, required: bool = False) -> forms.CharField:
 
 class SuspendForm(_ActionForm):
     reason = _reason()
-    text = _text("Shown to the person, who also reads that they can't continue.")
+    text = _text("Shown to the annotator, together with a note that they can't continue.")
     set_aside = forms.BooleanField(
         label="Exclude their labels",
         required=False,
-        help_text="They do not count any more, and others are given the items again. Nothing is deleted.",
+        help_text="The labels no longer count, and others label the items. Nothing is deleted.",
     )
 
 
 class RestoreForm(_ActionForm):
     reason = _reason()
-    text = _text("Shown to the person when they come back.")
+    text = _text("Shown to the annotator when they come back.")
     take_back = forms.BooleanField(
         label="Include the excluded labels again",
         required=False,
-        help_text="Labels count again where their place is still free; elsewhere they are surplus.",
+        help_text="Labels count again where their slot is still free; otherwise they are surplus.",
     )
 
 
@@ -60,7 +60,7 @@ class TakeBackForm(_ActionForm):
 
 
 class MessageForm(_ActionForm):
-    text = _text("Shown to the person until they have read it.", required=True)
+    text = _text("Shown to the annotator until they confirm it.", required=True)
 
 
 class BonusForm(_ActionForm):

@@ -208,7 +208,7 @@ class StudyForm(forms.ModelForm[Study]):
         studies = studies_visible_to(user).filter(qualification_size__gt=0, qualification_from=None)
         field = self.fields["qualification_from"]
         field.queryset = studies.exclude(pk=self.instance.pk).order_by("title")  # type: ignore[attr-defined]
-        field.empty_label = "No: a test of its own"  # type: ignore[attr-defined]
+        field.empty_label = "No, use its own test"  # type: ignore[attr-defined]
 
     def _offer_parts(self) -> None:
         """What the chosen dataset has: its categories, subsets, systems and criteria."""
@@ -228,14 +228,16 @@ class StudyForm(forms.ModelForm[Study]):
 
     def _lock(self) -> None:
         del self.fields["nonce"]
-        self.locked["dataset"] = "A study stays with its dataset; make a new study for another one."
+        self.locked["dataset"] = (
+            "The dataset of a study can't be changed. Create a new study for another dataset."
+        )
         if self.instance.state != StudyState.DRAFT:
-            why = "Fixed since the study was opened."
+            why = "Fixed: the study has been opened."
             self.locked |= dict.fromkeys(FIXED_ONCE_OPEN, why)
             version = self.instance.guidelines_version
             self.fields["guidelines"].help_text = (
                 f"Markdown. This is version {version}; a change makes it version {version + 1}. "
-                "Every label carries the version that was in force when it was given."
+                "Every label carries the version that was current when it was given."
             )
         for name, why in self.locked.items():
             self.fields[name].disabled = True
@@ -305,7 +307,7 @@ class StudyForm(forms.ModelForm[Study]):
             self.add_error("eligibility", problem)
         deadline = data.get("closes_at")
         if "closes_at" in self.changed_data and deadline is not None and deadline <= timezone.now():
-            self.add_error("closes_at", "This is over already.")
+            self.add_error("closes_at", "This time is in the past.")
         return data
 
     def _drop_what_does_not_apply(self, data: dict[str, Any]) -> None:
@@ -340,7 +342,9 @@ class StudyForm(forms.ModelForm[Study]):
         )
         self.slice = slice_counts(offered)
         if not self.slice.items:
-            self.add_error("categories" if data["categories"] else "subset", "Nothing is in this slice.")
+            self.add_error(
+                "categories" if data["categories"] else "subset", "No item matches this selection."
+            )
         elif "qualification_size" not in self.locked:
             self._check_gold(dataset, kind, data, self.slice)
 
@@ -352,7 +356,8 @@ class StudyForm(forms.ModelForm[Study]):
             self.add_error("qualification_pass", f"The test has {size} questions; more cannot be right.")
         if needed == 0:
             self.add_error(
-                "qualification_pass", "With 0 everybody passes; make the test 0 questions instead."
+                "qualification_pass",
+                "With 0, everyone passes. For no test, set the number of questions to 0.",
             )
 
     def _check_gold(self, dataset: Dataset, kind: str, data: dict[str, Any], offered: SliceCounts) -> None:

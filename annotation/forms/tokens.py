@@ -13,7 +13,7 @@ class TokenForm(forms.Form):
     """What a token is for, what it may do, and when it ends."""
 
     name = forms.CharField(
-        max_length=100, label="Name", help_text="What uses it, such as “laptop” or “nightly job”."
+        max_length=100, label="Name", help_text="The program that uses it, such as “laptop” or “nightly job”."
     )
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in TOKEN_SCOPES],
@@ -26,7 +26,7 @@ class TokenForm(forms.Form):
         coerce=int,
         initial=DEFAULT_DAYS,
         label="Expires after",
-        help_text="It also ends when you change your password.",
+        help_text="It also expires when you change your password.",
     )
 
     @property

@@ -25,21 +25,24 @@ from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset, Split
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
+from annotation.peers.potato_files import read_potato
 from annotation.services.criteria import criteria_set, criteria_sets
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
+ZIP = ".zip"
 GENERIC = "generic"
 # What a reader calls the file inside the folder that it reads.
 FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
     GENERIC: ("JSONL, JSON, CSV, TSV or Parquet, one item per row", TABLES, "", read_generic),
-    "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
+    "llmbar": ("LLMBar, a dataset.json or a zip of the folder", (".json", ZIP), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
     "infobench": ("InFoBench, evaluated outputs", (".jsonl",), "", read_infobench),
     "dices": ("DICES, one row per rater", (".csv",), "", read_dices),
     "label-studio": ("Label Studio, tasks with annotations", (".json",), "", read_label_studio),
     "argilla": ("Argilla, records with responses", (".json",), "", read_argilla),
+    "potato": ("Potato, a zip of the project", (ZIP,), "", read_potato),
     "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
 }
 
@@ -51,15 +54,23 @@ def import_file(upload: UploadedFile[Any], *, folder: str = "upload", name: str 
         try:
             yield path
         except ImportFileError as error:
-            for one in (error, *errors_of(error)):
-                one.file = Path(upload.name or "the file").name
+            for one in {error, *errors_of(error)}:
+                member = one.file.removeprefix(f"{path}/") if one.file.startswith(f"{path}/") else ""
+                one.file = "/".join(filter(None, (Path(upload.name or "the file").name, member)))
             raise
+
+
+SET_LABELS = {"helm-instruct": "HELM Instruct"}
 
 
 def criteria_choices() -> list[tuple[str, str]]:
     """Sets of criteria with what is in them."""
     return [
-        (name, f"{name.replace('-', ' ').capitalize()}: {', '.join(one.key for one in criteria_set(name))}")
+        (
+            name,
+            f"{SET_LABELS.get(name, name.replace('-', ' ').capitalize())}: "
+            f"{', '.join(one.key for one in criteria_set(name))}",
+        )
         for name in criteria_sets()
     ]
 
@@ -79,6 +90,7 @@ class DatasetForm(forms.ModelForm[Dataset]):
     class Meta:
         model = Dataset
         fields = ("title", "split", "licence")
+        labels = {"licence": "License"}
         help_texts = {"split": SPLIT_HELP, "licence": "Such as CC-BY-4.0."}
 
 
@@ -145,14 +157,16 @@ class DatasetUploadForm(forms.Form):
         "what is new in the file is added to it.",
     )
     title = forms.CharField(
-        max_length=200, required=False, help_text="Shown to people. If empty, the name is shown."
+        max_length=200,
+        required=False,
+        help_text="Shown on pages and in reports. If empty, the name is shown.",
     )
     split = forms.ChoiceField(
         choices=Split.choices,
         initial=Split.PRIVATE,
         help_text=SPLIT_HELP,
     )
-    licence = forms.CharField(max_length=100, required=False, help_text="Such as CC-BY-4.0.")
+    licence = forms.CharField(label="License", max_length=100, required=False, help_text="Such as CC-BY-4.0.")
     criteria = forms.ChoiceField(
         required=False,
         label="Ready-made criteria",
@@ -171,7 +185,7 @@ class DatasetUploadForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name == "upload":
-            raise forms.ValidationError("This is the address of another page.")
+            raise forms.ValidationError("This name is reserved. Choose another one.")
         return name
 
     def clean(self) -> dict[str, Any]:
@@ -207,14 +221,16 @@ class DatasetUploadForm(forms.Form):
             With the name of the file, the row and the field; a `RefusedFileError` with several of these.
         """
         _, _, name, read = FORMATS[self.cleaned_data["format"]]
-        chosen = self.cleaned_data["criteria"]
-        with import_file(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
+        chosen, upload = self.cleaned_data["criteria"], self.cleaned_data["file"]
+        packed = Path(upload.name or "").suffix.lower() == ZIP
+        on_disk_as = f"{self.cleaned_data['name']}{ZIP}" if packed else name
+        with import_file(upload, folder=self.cleaned_data["name"], name=on_disk_as) as path:
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
                 return read_generic(path, criteria=criteria, mapping=self.mapping)
             if read is read_infobench:  # whose system has the file's name, which it does not have on disk
-                return read_infobench(path, system=Path(self.cleaned_data["file"].name or "").stem)
-            return read(path.parent if name else path)
+                return read_infobench(path, system=Path(upload.name or "").stem)
+            return read(path.parent if name and not packed else path)
 
 
 class ItemChoiceForm(forms.Form):

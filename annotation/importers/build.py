@@ -4,12 +4,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import (
     EMPTY,
     AspectRecord,
+    CategoriesRecord,
     CriterionRecord,
     DatasetBundle,
     InstructionRecord,
@@ -24,6 +25,10 @@ from annotation.importers.records import (
 )
 from annotation.importers.rows import Row
 from annotation.kinds import PAIRWISE
+from annotation.kinds.classification import UNORDERED, CategoryScheme
+
+AspectFields: TypeAlias = tuple[str, str, str | None, Mapping[str, Any]]
+"""Key, text, parent and metadata."""
 
 
 def content_key(*parts: object) -> str:
@@ -45,6 +50,18 @@ class BundleBuilder:
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
+        self.categories: CategoriesRecord | None = None
+        self.shared_categories: tuple[AspectFields, ...] = ()
+
+    @property
+    def n_items(self) -> int:
+        """Items so far."""
+        return len(self._items)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither an item nor an instruction without one."""
+        return not self._items and not self._alone
 
     def instruction(
         self,
@@ -56,7 +73,7 @@ class BundleBuilder:
         category: str = "",
         subset: str = "",
         key: str | None = None,
-        aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]] = (),
+        aspects: Sequence[AspectFields] = (),
         conversation: Turns = (),
         metadata: Mapping[str, Any] = EMPTY,
     ) -> str:
@@ -112,7 +129,7 @@ class BundleBuilder:
         """Note that a row is an instruction without an item; each that has a name has one of its own."""
         known = self._alone.get(key)
         if known and not again:
-            row.fail(field, f"expected a name of its own; {quoted(key)} is also in row {known.row}.")
+            row.fail(field, f"expected a unique name; {quoted(key)} is also in row {known.row}.")
         self._alone[key] = row.origin
 
     def response(self, instruction: str, *, system: str, text: str, messages: Turns = ()) -> str:
@@ -149,9 +166,7 @@ class BundleBuilder:
                 )
             return
         if known is not None:
-            row.fail(
-                field, f"expected an id of its own; {quoted(external_id)} is also in row {known.origin.row}."
-            )
+            row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {known.origin.row}.")
         self._items[external_id] = ItemRecord(
             external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
@@ -222,9 +237,20 @@ class BundleBuilder:
         if (known.question, dict(known.options)) != (question, dict(options)):
             row.fail("criteria", f"expected criterion {key!r} to be the same as in row {known.origin.row}.")
 
+    @property
+    def scheme(self) -> CategoryScheme:
+        return UNORDERED if self.categories is None else self.categories.scheme
+
+    def declare_categories(self, row: Row, scheme: CategoryScheme, listed: Sequence[AspectFields]) -> None:
+        """Note how items to classify use their categories, and the list of those that have none of their own."""
+        if self.categories is None:
+            self.categories, self.shared_categories = CategoriesRecord(scheme, row.origin), tuple(listed)
+        elif (self.scheme, self.shared_categories) != (scheme, tuple(listed)):
+            row.fail("categories", f"expected the same as in row {self.categories.origin.row}.")
+
     def finish(self, file: object) -> DatasetBundle:
-        if not self._items and not self._alone:
-            raise ImportFileError(file, None, None, "there is nothing in it; expected at least one item.")
+        if self.is_empty:
+            raise ImportFileError(file, None, None, "expected at least one item, found none.")
         return DatasetBundle(
             source=self.source,
             instructions=tuple(self._instructions.values()),
@@ -234,4 +260,5 @@ class BundleBuilder:
             verdicts=self.verdicts,
             criteria=tuple(self.criteria.values()),
             aspects=tuple(aspect for aspects in self._aspects.values() for aspect in aspects),
+            categories=self.categories,
         )

@@ -5,6 +5,7 @@ any other somebody has to say what it is (`mapping`), or that it is kept as meta
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ KEEP = "metadata."
 LEAVE_OUT = "-"
 CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
 ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
+OF_COLUMN = ("annotator:", "judge:")
+"""The column holds the labels of one annotator or the verdicts of one judge, whose name is that of the column."""
 MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE)
 """Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
 FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -59,6 +62,8 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("gold", "Gold: 1, 2 or 0 for a tie"),
             (PREFERENCE, "Preference: 1, 2, or 0 or 1.5 for a tie"),
+            (OF_COLUMN[0], "Labels of one annotator"),
+            (OF_COLUMN[1], "Verdicts of one judge"),
             (ANNOTATOR, "Annotator of the row"),
             (LABEL, "Label of this annotator"),
             (JUDGE, "Judge of the preference"),
@@ -74,6 +79,7 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("kind", "Kind of item"),
             ("aspects", "Aspects"),
             ("criteria", "Criteria"),
+            ("categories", "Categories to choose from"),
             ("metadata", "Metadata (an object)"),
         ),
     ),
@@ -103,6 +109,8 @@ USUAL: Mapping[str, str] = {
     "topic": "category",
 }
 """What is guessed, and asked, for usual names that no layout has."""
+_NUMBERED = re.compile(r"(?:annotator|rater|worker|label)[ _-]?\d+\Z", re.IGNORECASE)
+"""A column for each person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,9 @@ def columns_resolve(
         A mapping of a column that is not there, to no field, or of two columns to one field.
     """
     header = table.header
+    mapping = {
+        column: f"{field}{column}" if field in OF_COLUMN else field for column, field in mapping.items()
+    }
     _check_mapping(path, header, mapping, known, names)
     layout = _layout(header)
     fields: dict[str, str] = {}
@@ -197,6 +208,10 @@ def columns_resolve(
         fields = {**layout, **fields}  # a later row may have what the first ones lack
     errors = []
     for name in unknown:
+        if table.has_header and _NUMBERED.match(name.strip()):
+            guesses[name] = OF_COLUMN[0]
+            errors.append(_unknown(path, table, name, f"{OF_COLUMN[0]}{name}"))
+            continue
         usual = USUAL.get(name.strip().lower().replace(" ", "_"))
         meant = usual or close_name(name, [*names, *MAPPED])
         taken = (*fields.values(), *guesses.values())
@@ -342,7 +357,7 @@ def _has_instruction(table: Table, fields: Mapping[str, str]) -> bool:
 
 
 def _declares_only(table: Table) -> bool:
-    return set(table.header) == {"criteria"}
+    return set(table.header) <= {"criteria", "categories"}
 
 
 def _no_instruction(path: Path, table: Table) -> ImportFileError:

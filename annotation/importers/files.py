@@ -26,15 +26,21 @@ UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Budget:
-    """What may still be read of one file, in bytes and in values."""
+    """What may still be read of one file, in bytes and in values; with `each_row`, of each of its rows."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, each_row: bool = False) -> None:
         self.path = path
+        self.each_row = each_row
+        self._renew()
+
+    def _renew(self) -> None:
         self.bytes = MAX_TABLE
         self.values = MAX_VALUES
 
     def spend(self, text: str, row: int | None) -> None:
         """Count a text before it is parsed; `ImportFileError` where it is too much."""
+        if self.each_row:
+            self._renew()
         self.bytes -= len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         self.values -= text.count(",") + 1
         if self.bytes < 0:
@@ -204,7 +210,7 @@ def _unreadable(path: Path, error: Exception) -> ImportFileError:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"found {name}, which is no JSON; write null.")
+    raise ValueError(f"found {name}, which isn't JSON; write null.")
 
 
 def _finite(text: str) -> float:

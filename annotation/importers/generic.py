@@ -7,12 +7,13 @@ Verdicts on a dataset that is stored already have a table of their own, one row 
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.build import BundleBuilder, content_key
+from annotation.importers.build import AspectFields, BundleBuilder, content_key
+from annotation.importers.categories import read_categories
 from annotation.importers.cells import (
     VerdictCell,
     label_cells,
@@ -57,14 +58,18 @@ FIELDS = (
     "verdicts",
     "aspects",
     "criteria",
+    "categories",
     "metadata",
 )
-NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteria", "metadata")
+NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteria", "categories", "metadata")
 FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 INSTRUCTIONS = "instructions"
 """In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
 OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
+
+DECLARATIONS = {"criteria", "categories"}
+"""What a row may declare for the rows after it, without being an item."""
 
 COLUMNS = ColumnTypes(
     known=lambda name: name in FIELDS or FLAT.match(name) is not None,
@@ -135,26 +140,57 @@ def _read(
     faults: Faults,
     progress: Progress | None,
 ) -> None:
-    table = table_open(file, faults, COLUMNS.known)
-    fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
-    long = has_label_rows(fields)
-    for raw in counted_rows(table.rows(replace(COLUMNS, fields=fields), faults), progress):
+    rows, long = generic_rows(file, mapping, faults)
+    for raw in counted_rows(rows, progress):
         n_faults = len(faults.errors)
         with faults:
-            row = mapped(raw, fields)
-            for name in row.data:
-                if not COLUMNS.known(name):
-                    row.fail(name, f"unknown field{suggestion(name, COLUMNS.names)}.")
-            item_row_add(builder, row, long)
-        if len(faults.errors) > n_faults and raw.data.get("criteria") is not None:
+            item_row_add(builder, raw(), long)
+        if len(faults.errors) > n_faults and raw.has_criteria:
             return  # without the criteria every rubric after it would look wrong
+
+
+@dataclass(frozen=True, slots=True)
+class GenericRow:
+    """A row of the generic format, by the names that its file has; called, by those of the format."""
+
+    raw: Row
+    fields: Mapping[str, str]
+
+    @property
+    def has_criteria(self) -> bool:
+        return self.raw.data.get("criteria") is not None
+
+    def __call__(self) -> Row:
+        """Return the row with the names of the format; raises ImportFileError for one that it does not have."""
+        row = mapped(self.raw, self.fields)
+        for name in row.data:
+            if not COLUMNS.known(name):
+                row.fail(name, f"unknown field{suggestion(name, COLUMNS.names)}.")
+        return row
+
+
+def generic_rows(
+    file: Path, mapping: Mapping[str, str], faults: Faults, *, each_row: bool = False
+) -> tuple[Iterator[GenericRow], bool]:
+    """Return the rows of a file, read as they are asked for, and whether rows with the same texts are one item.
+
+    Parameters
+    ----------
+    each_row
+        As in `table_open`.
+    """
+    table = table_open(file, faults, COLUMNS.known, each_row=each_row)
+    fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
+    rows = table.rows(replace(COLUMNS, fields=fields), faults)
+    return (GenericRow(row, fields) for row in rows), has_label_rows(fields)
 
 
 def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     """Add a row of the generic format; with `long`, rows with the same texts are one item."""
     _add_criteria(builder, row)
-    if set(row.data) == {"criteria"}:
-        return  # a row that only declares the rubric
+    categories = read_categories(builder, row)
+    if set(row.data) <= DECLARATIONS:
+        return
     kind = row.get("kind") or DEFAULT_KIND
     if kind == INSTRUCTIONS:
         _add_instruction(builder, row)
@@ -162,10 +198,11 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     if kind not in KINDS:
         row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
     given = row.identifier("id") if "id" in row.data else None
-    aspects = _read_aspects(row)
     needs = KINDS[kind]
+    aspects = _read_aspects(row) or (categories if needs.parts_field == "categories" else [])
     if needs.parts == "aspects" and not aspects:
-        row.fail("aspects", f"expected at least one aspect for an item of kind {kind}, found none.")
+        field = needs.parts_field or needs.parts
+        row.fail(field, f"expected at least one {needs.part.lower()} for an item of kind {kind}, found none.")
     if needs.parts == "criteria" and not builder.criteria:
         row.fail(
             "criteria",
@@ -175,7 +212,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     least, most = needs.responses
     responses = read_responses(row, least)
     if len(responses) < least or (most is not None and len(responses) > most):
-        wanted = f"{least} or more" if most is None else f"{least}"
+        wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} or {most}"
         hint = "" if responses else f" A row without any is of kind {INSTRUCTIONS}."
         row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.{hint}")
     key = None if row.get("instruction_id") is None else row.identifier("instruction_id")
@@ -188,6 +225,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         strength=True,
         criteria=tuple(builder.criteria),
         aspects=tuple(aspect[0] for aspect in aspects),
+        several=builder.scheme.several,
     )
     gold = row.get("gold")
     keys = [
@@ -242,7 +280,7 @@ def _instruction(
     builder: BundleBuilder,
     row: Row,
     key: str | None,
-    aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]],
+    aspects: Sequence[AspectFields],
     metadata: Mapping[str, Any] = EMPTY,
 ) -> str:
     """Add what is asked, and return its key."""
@@ -277,15 +315,15 @@ def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: Va
     )
 
 
-def _read_aspects(row: Row) -> list[tuple[str, str, str | None, Mapping[str, Any]]]:
+def _read_aspects(row: Row) -> list[AspectFields]:
     """Aspects as (key, text, parent, metadata); a parent comes before its children."""
-    found: dict[str, tuple[str, str, str | None, Mapping[str, Any]]] = {}
+    found: dict[str, AspectFields] = {}
     for position, data in enumerate(row.items("aspects")):
         aspect = row.within(f"aspects[{position}]", data)
         aspect.only(("key", "text", "parent", "metadata"))
         key = aspect.identifier("key", limit=MAX_ASPECT_KEY)
         if key in found:
-            aspect.fail("key", f"expected a key of its own, found {quoted(key)} twice.")
+            aspect.fail("key", f"expected a unique key, found {quoted(key)} twice.")
         parent = None if aspect.get("parent") is None else aspect.identifier("parent", limit=MAX_ASPECT_KEY)
         if parent is not None and parent not in found:
             aspect.fail("parent", f"expected the key of an aspect listed before it, found {quoted(parent)}.")
@@ -335,7 +373,7 @@ def read_verdicts(
     faults.each(counted_rows(table_rows(file, VERDICT_COLUMNS, faults), progress), add)
     faults.check()
     if not builder.verdicts:
-        raise ImportFileError(file, None, None, "there is nothing in it; expected at least one verdict.")
+        raise ImportFileError(file, None, None, "expected at least one verdict, found none.")
     return builder.verdicts
 
 
@@ -368,5 +406,5 @@ def read_label_rows(path: str | Path, rules_by_item: Mapping[str, ValueRules]) -
     faults.each(table_rows(file, LABEL_COLUMNS, faults), add)
     faults.check()
     if not builder.labels:
-        raise ImportFileError(file, None, None, "there is nothing in it; expected at least one label.")
+        raise ImportFileError(file, None, None, "expected at least one label, found none.")
     return builder.labels

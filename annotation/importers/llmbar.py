@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from annotation.importers.archives import folder_or_zip
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY
 from annotation.importers.errors import Faults, ImportFileError, quoted
-from annotation.importers.files import require_folder
 from annotation.importers.records import DatasetBundle, Status, Value, VerdictRecord
 from annotation.importers.rows import Progress, Row, counted_rows
 from annotation.importers.tables import ColumnTypes, check_columns, csv_dicts, json_rows
@@ -49,24 +49,24 @@ Gold = Mapping[str, int | None]
 
 
 def read_llmbar(path: str | Path) -> DatasetBundle:
-    """Read the folder: an item's id is its subset path and its index there, ``Adversarial/Neighbor/12``.
+    """Read the folder, or a zip of it.
 
-    Gold is the file's `label`. An instruction that two subsets share is one instruction in each of them.
+    An item's id is its subset path and its index there, ``Adversarial/Neighbor/12``. Gold is the file's `label`. An
+    instruction that two subsets share is one instruction in each of them.
     """
-    folder = Path(path)
-    require_folder(folder)
-    files = sorted(folder.rglob(FILE), key=lambda file: file.relative_to(folder).parts)
-    if not files:
-        raise ImportFileError(folder, None, None, f"expected a folder with files named {FILE}, found none.")
-    builder = BundleBuilder(f"llmbar: {folder.name}")
-    faults = Faults()
-    for file in files:
-        subset = file.parent.relative_to(folder).as_posix()
-        if subset == ".":
-            subset = folder.resolve().name
-        faults.each(json_rows(file, faults), partial(_add_item, builder, subset))
-    faults.check()
-    return builder.finish(folder)
+    with folder_or_zip(Path(path)) as folder:
+        files = sorted(folder.rglob(FILE), key=lambda file: file.relative_to(folder).parts)
+        if not files:
+            raise ImportFileError(path, None, None, f"expected a folder with files named {FILE}, found none.")
+        builder = BundleBuilder(f"llmbar: {Path(path).name}")
+        faults = Faults()
+        for file in files:
+            subset = file.parent.relative_to(folder).as_posix()
+            if subset == ".":
+                subset = folder.resolve().name
+            faults.each(json_rows(file, faults), partial(_add_item, builder, subset))
+        faults.check()
+        return builder.finish(path)
 
 
 def _add_item(builder: BundleBuilder, subset: str, row: Row) -> None:

@@ -10,6 +10,8 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from annotation.kinds.classification import CategoryScheme
+
 Value: TypeAlias = dict[str, Any]
 Turns: TypeAlias = tuple[Mapping[str, str], ...]
 Status: TypeAlias = Literal["parsed", "unparsed"]
@@ -63,6 +65,14 @@ class CriterionRecord:
     question: str
     options: Mapping[str, str]
     position: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class CategoriesRecord:
+    """How the items to classify of a dataset use their categories."""
+
+    scheme: CategoryScheme
     origin: Origin
 
 
@@ -130,3 +140,4 @@ class DatasetBundle:
     verdicts: tuple[VerdictRecord, ...] = ()
     criteria: tuple[CriterionRecord, ...] = ()
     aspects: tuple[AspectRecord, ...] = ()
+    categories: CategoriesRecord | None = None

@@ -312,7 +312,7 @@ def _bundle(dump: _Dump, chosen: Mapping[int, _Candidate], site: str) -> Dataset
         post = whole_number(row, "Id")
         if post in wanted:
             if post in rows:
-                row.fail("Id", f"expected an id of its own; {post} is also in row {rows[post].origin.row}.")
+                row.fail("Id", f"expected a unique id; {post} is also in row {rows[post].origin.row}.")
             rows[post] = Row(row.origin, {})
             texts[post] = _text(row)
 

@@ -109,14 +109,24 @@ def table_rows(path: Path, columns: ColumnTypes, faults: Faults | None = None) -
             yield known
 
 
-def table_open(path: Path, faults: Faults, known: Callable[[str], bool] = never) -> Table:
-    """Open a table by the file's extension; `known` names help to tell what separates the cells of a CSV file."""
+def table_open(
+    path: Path, faults: Faults, known: Callable[[str], bool] = never, *, each_row: bool = False
+) -> Table:
+    """Open a table by the file's extension.
+
+    Parameters
+    ----------
+    known
+        Names that help to tell what separates the cells of a CSV file.
+    each_row
+        For who keeps no rows: of a file of lines, what it may hold is counted for each row instead of all together.
+    """
     readers: dict[str, Callable[[], Table]] = {
-        ".jsonl": lambda: _json_table(jsonl_rows(path, faults)),
-        ".ndjson": lambda: _json_table(jsonl_rows(path, faults)),
+        ".jsonl": lambda: _json_table(jsonl_rows(path, faults, each_row=each_row)),
+        ".ndjson": lambda: _json_table(jsonl_rows(path, faults, each_row=each_row)),
         ".json": lambda: _json_table(_json_or_jsonl_rows(path, faults)),
-        ".csv": lambda: _csv_table(path, faults, known),
-        ".tsv": lambda: _csv_table(path, faults, known),
+        ".csv": lambda: _csv_table(path, faults, known, each_row=each_row),
+        ".tsv": lambda: _csv_table(path, faults, known, each_row=each_row),
         ".parquet": lambda: _parquet_table(path, faults),
         ".pq": lambda: _parquet_table(path, faults),
     }
@@ -142,9 +152,9 @@ def _known(row: Row, columns: ColumnTypes) -> Row:
     return row
 
 
-def jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
+def jsonl_rows(path: Path, faults: Faults, *, each_row: bool = False) -> Iterator[Row]:
     """One JSON object a line; empty lines are passed over; a row's number is its line."""
-    budget = Budget(path)
+    budget = Budget(path, each_row=each_row)
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -189,7 +199,11 @@ def _object(path: Path, number: int, data: object) -> Row:
 
 
 def csv_records(
-    path: Path, faults: Faults | None = None, known: Callable[[str], bool] = never
+    path: Path,
+    faults: Faults | None = None,
+    known: Callable[[str], bool] = never,
+    *,
+    each_row: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (row, cells), rows counted as a spreadsheet does: the header is row 1. Empty rows are skipped.
 
@@ -203,7 +217,7 @@ def csv_records(
     # The limit is the module's, for all readers of the process; nothing here wants a lower one.
     csv.field_size_limit(MAX_LINE)
     faults = Faults(1) if faults is None else faults
-    budget = Budget(path)
+    budget = Budget(path, each_row=each_row)
     lines = _record_lines(path, budget)
     first = []
     for line in lines:
@@ -272,10 +286,10 @@ def csv_dicts(path: Path, check_header: Callable[[list[str]], None], faults: Fau
 
 
 def _csv_header_and_rows(
-    path: Path, faults: Faults, known: Callable[[str], bool]
+    path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False
 ) -> tuple[int, list[str], Iterator[Row]]:
     """The row of the header, the names in it, and the rows after it with all cells as text."""
-    records = csv_records(path, faults, known)
+    records = csv_records(path, faults, known, each_row=each_row)
     first = next(records, None)
     if first is None:
         raise ImportFileError(path, None, None, "the file is empty; expected a header and rows.")
@@ -314,8 +328,8 @@ def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int 
             raise ImportFileError(path, row, name, f"the column is missing; found {', '.join(header)[:200]}.")
 
 
-def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool]) -> Table:
-    number, header, rows = _csv_header_and_rows(path, faults, known)
+def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False) -> Table:
+    number, header, rows = _csv_header_and_rows(path, faults, known, each_row=each_row)
     first = tuple(islice(rows, 1))
     return Table(tuple(header), number, first, rows, has_header=True, native=_native_row)
 

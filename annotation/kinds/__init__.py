@@ -10,6 +10,7 @@ from annotation.domain.errors import LabelValueError
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.base import AnswerError, ItemKind, from_shown
 from annotation.kinds.checklist import Checklist
+from annotation.kinds.classification import Classification
 from annotation.kinds.importance import Importance
 from annotation.kinds.pairwise import Pairwise
 from annotation.kinds.rubric import Rubric
@@ -27,7 +28,7 @@ def register(kind: ItemKind) -> ItemKind:
 
 
 PAIRWISE = register(Pairwise())
-for each in (Rubric(), Importance(), Checklist(), AnswerRanking()):
+for each in (Rubric(), Importance(), Checklist(), AnswerRanking(), Classification()):
     register(each)
 
 

@@ -75,6 +75,8 @@ class ItemKind:
     """Least and most responses of an item."""
     parts: ClassVar[Parts] = ""
     """What a value says something of, one by one."""
+    parts_field: ClassVar[str] = ""
+    """The field of a file that lists them, where it has a name of its own."""
     ordered: ClassVar[Literal["", "responses", "aspects"]] = ""
     """What is shown in an order of each person's own."""
     scale: ClassVar[Scale]

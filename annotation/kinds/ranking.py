@@ -109,7 +109,7 @@ class RankingKind(PartsKind):
         first, second = [key for key, given in ranks.items() if given == rank][:2]
         both = f"{self.called(first)} and {self.called(second)}"
         name = f"{self.input}-{second}"
-        raise AnswerError(f"Give each a rank of its own: {both} both have {rank}.", field=name, anchor=name)
+        raise AnswerError(f"Give each a different rank: {both} both have {rank}.", field=name, anchor=name)
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """The parts from the best down, each with its rank."""

@@ -55,7 +55,7 @@ class ShownItem:
     """Everything that a page may show of an item, in the order in which one person sees it.
 
     With `is_plain` no response is rendered as Markdown: one of them is too long for it, or all texts together are, and
-    layout must favour none.
+    layout must favour none. With `several` more than one category may be chosen.
     """
 
     kind: str
@@ -65,6 +65,7 @@ class ShownItem:
     responses: tuple[ShownResponse, ...] = ()
     criteria: tuple[ShownCriterion, ...] = ()
     aspects: tuple[ShownAspect, ...] = ()
+    several: bool = False
     is_plain: bool = False
 
     @property

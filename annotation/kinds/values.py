@@ -25,6 +25,7 @@ class ValueRules:
     both_bad: bool = False  # a tie may say that both are bad
     strength: bool = False  # a preference may say how strong it is
     cannot_tell: bool = True  # an aspect may be answered with null
+    several: bool = False  # more than one category may be chosen
     n_responses: int = 2
     complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()

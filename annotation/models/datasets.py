@@ -12,6 +12,7 @@ from django.db import models
 from annotation.kinds import ItemKind, kind_choices, kind_of
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.checklist import Checklist
+from annotation.kinds.classification import CategoryScheme, Classification
 from annotation.kinds.importance import Importance
 from annotation.kinds.pairwise import Pairwise
 from annotation.kinds.rubric import Rubric
@@ -24,6 +25,7 @@ class Kind(models.TextChoices):
     IMPORTANCE = Importance.name, Importance.label
     CHECKLIST = Checklist.name, Checklist.label
     ANSWER_RANKING = AnswerRanking.name, AnswerRanking.label
+    CLASSIFICATION = Classification.name, Classification.label
 
 
 class Split(models.TextChoices):
@@ -39,11 +41,16 @@ class Dataset(models.Model):
     title = NameField(max_length=200)
     description = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True, help_text="Where it comes from: importer and file.")
-    licence = NameField(max_length=100, blank=True)
+    licence = NameField("license", max_length=100, blank=True)
     documentation = models.JSONField(
         default=dict,
         blank=True,
         help_text="What only people know of it, for exports: citation, limitations, biases.",
+    )
+    categories = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="How items to classify use their categories: level, several, order. Empty: one, without an order.",
     )
     split = models.CharField(max_length=16, choices=Split.choices, default=Split.PUBLIC)
     version = models.PositiveIntegerField(default=1, help_text="Goes up when an import adds something.")
@@ -64,6 +71,10 @@ class Dataset(models.Model):
     @property
     def is_private(self) -> bool:
         return self.split == Split.PRIVATE
+
+    @property
+    def category_scheme(self) -> CategoryScheme:
+        return CategoryScheme.of_json(self.categories)
 
 
 class Instruction(models.Model):

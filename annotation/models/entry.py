@@ -19,7 +19,7 @@ class PlatformLink(models.Model):
     screened_out_code = models.CharField(max_length=64, blank=True)
     no_consent_code = models.CharField(max_length=64, blank=True)
     require_signed_token = models.BooleanField(
-        default=False, help_text="Let in only who brings a token that the platform signed."
+        default=False, help_text="Admit only people with a token that the platform signed."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)

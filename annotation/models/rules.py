@@ -28,7 +28,7 @@ class SliceRules(models.Model):
     )
     balance_categories = models.BooleanField(
         default=True,
-        help_text="Give out items so that at any time the categories are labelled in proportion.",
+        help_text="Give out items so that at any time the categories are labeled in proportion.",
     )
 
     class Meta:
@@ -209,7 +209,7 @@ class PayRules(models.Model):
         decimal_places=2,
         default=0,
         validators=MONEY,
-        help_text="To everybody who finished the test.",
+        help_text="To everyone who finished the test.",
     )
     pay_floor_per_hour = models.DecimalField(
         max_digits=8,
@@ -217,7 +217,7 @@ class PayRules(models.Model):
         null=True,
         blank=True,
         validators=MONEY,
-        help_text="Warn when somebody earns less.",
+        help_text="Warn when an annotator earns less.",
     )
     pay_currency = models.CharField(max_length=3, default="USD")
 

@@ -118,7 +118,7 @@ class StudyItem(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_items")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="study_items")
     role = models.CharField(max_length=5, choices=ItemRole.choices, default=ItemRole.WORK)
-    position = models.IntegerField(help_text="Order of giving out; prioritised items come before all others.")
+    position = models.IntegerField(help_text="Order of giving out; prioritized items come before all others.")
     overlap = models.PositiveSmallIntegerField()
     n_open = models.PositiveSmallIntegerField(default=0)
     n_accepted = models.PositiveSmallIntegerField(default=0)
@@ -128,7 +128,7 @@ class StudyItem(models.Model):
     probability = models.FloatField(
         default=1.0,
         validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
-        help_text="The chance with which this item was picked for labelling.",
+        help_text="The chance with which this item was picked for labeling.",
     )
 
     class Meta:

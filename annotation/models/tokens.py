@@ -13,6 +13,7 @@ RESOURCES = {
     "judges": ("Judges, strategies, endpoints", "Create judges"),
     "sweeps": ("Sweeps, estimates", "Plan, start, pause and stop sweeps"),
     "judgments": ("Judgments", "Import judgments"),
+    "exports": ("Exports as files", "Ask for and delete exports"),
     "reports": ("Reports, comparisons", "Make reports"),
     "decisions": ("Decisions", "Promote a judge"),
     "webhooks": ("Webhooks and their deliveries", "Register, change and replay webhooks"),

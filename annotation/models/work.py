@@ -102,7 +102,7 @@ class Label(models.Model):
         help_text="Came when its item had all its labels, or its study was closed: kept, not counted.",
     )
     is_set_aside = models.BooleanField(
-        default=False, help_text="Given by somebody whose work is in doubt: kept, not counted."
+        default=False, help_text="Given by an annotator whose work is in doubt: kept, not counted."
     )
     comment = models.TextField(blank=True)
     pasted_chars = models.PositiveIntegerField(

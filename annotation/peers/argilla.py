@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.records import DatasetBundle
+from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
@@ -16,18 +16,20 @@ from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
 ANSWERS = {True: "yes", False: "no", None: "cannot tell"}
 CHOICE, STRENGTH, BOTH_BAD, RANKS = "choice", "strength", "both_bad", "ranks"
+CATEGORIES = "categories"
+"""A question of several labels, whose value is a list of names."""
 SHOWN = ("instruction", "context", "conversation")
 """Fields that annotators see, beside the responses; the others are metadata."""
 
 
-def argilla_write(items: Iterable[PeerItem], criteria: object = None) -> Iterator[bytes]:
+def argilla_write(items: Iterable[PeerItem], declared: Mapping[str, object] = EMPTY) -> Iterator[bytes]:
     """The records, as Argilla imports and exports them."""
-    return json_list(_records(items, criteria))
+    return json_list(_records(items, declared))
 
 
-def _records(items: Iterable[PeerItem], criteria: object) -> Iterator[dict[str, Any]]:
+def _records(items: Iterable[PeerItem], declared: Mapping[str, object]) -> Iterator[dict[str, Any]]:
     for number, item in enumerate(items):
-        data = fields_of_item(item, None if number else criteria)
+        data = fields_of_item(item, EMPTY if number else declared)
         shown = {name for name in data if name in SHOWN or name.startswith("response_")}
         responses: dict[str, list[dict[str, Any]]] = {}
         for label in item.labels:
@@ -52,6 +54,8 @@ def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield BOTH_BAD, "yes"
     yield from value.get("ratings", {}).items()
     yield from ((name, ANSWERS[said]) for name, said in value.get("answers", {}).items())
+    if CATEGORIES in value:
+        yield CATEGORIES, [name for name, chosen in value[CATEGORIES].items() if chosen]
     if RANKS in value:
         yield RANKS, [{"value": name, "rank": rank} for name, rank in value[RANKS].items()]
 
@@ -84,6 +88,8 @@ def _add(value: dict[str, Any], question: str, answer: Row) -> None:
         value[STRENGTH] = said
     elif question == BOTH_BAD:
         value[BOTH_BAD] = said == "yes"
+    elif question == CATEGORIES:
+        value[CATEGORIES] = said if isinstance(said, list) else [said]
     elif question == RANKS:
         parts = [answer.within("value", one) for one in answer.items("value")]
         value[RANKS] = {part.identifier("value"): part.get("rank") for part in parts}

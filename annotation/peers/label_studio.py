@@ -1,43 +1,51 @@
 """Label Studio's JSON of tasks with annotations, both ways.
 
-Pairs are the control tag Pairwise with Choices for a tie; ratings Rating, answers Choices, ranks Number, each named
-after the criterion, aspect or response.
+Pairs are the control tag Pairwise, with Choices of another name for a tie; ratings Rating, answers Choices, ranks
+Number, each named after the criterion, aspect or response.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.records import DatasetBundle
+from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 SIDES = {1: "left", 2: "right"}
 TIE, STRENGTH, BOTH_BAD, CHOICE = "Tie", "strength", "both_bad", "choice"
+CATEGORIES = "categories"
+TIED = "tie"
+"""The control of ties: in a labeling interface no two controls have one name."""
 ANSWERS = {True: "Yes", False: "No", None: "Cannot tell"}
-TARGET = "response_1"
+TARGETS = ("response_1", "instruction")
+"""What is labeled: the first of these fields that an item has."""
+PART = "part:"
+"""Before the name of a part that is a number: Label Studio reads such a name as one."""
 PARTS = {"ratings": ("rating", "rating"), "ranks": ("number", "number"), "answers": ("choices", "choices")}
 
 
-def label_studio_write(items: Iterable[PeerItem], criteria: object = None) -> Iterator[bytes]:
+def label_studio_write(items: Iterable[PeerItem], declared: Mapping[str, object] = EMPTY) -> Iterator[bytes]:
     """The tasks, as Label Studio imports and exports them."""
-    return json_list(_tasks(items, criteria))
+    return json_list(_tasks(items, declared))
 
 
-def _tasks(items: Iterable[PeerItem], criteria: object) -> Iterator[dict[str, Any]]:
+def _tasks(items: Iterable[PeerItem], declared: Mapping[str, object]) -> Iterator[dict[str, Any]]:
     people: dict[str, int] = {}
     for number, item in enumerate(items, start=1):
         for label in item.labels:
             people.setdefault(label.annotator, len(people) + 1)
+        data = fields_of_item(item, declared if number == 1 else EMPTY)
+        target = next(name for name in TARGETS if name in data or name == TARGETS[-1])
         yield {
             "id": number,
-            "data": fields_of_item(item, criteria if number == 1 else None),
+            "data": data,
             "meta": {"annotators": {str(people[one.annotator]): one.annotator for one in item.labels}},
             "annotations": [
                 {
                     "completed_by": people[label.annotator],
-                    "result": [{"to_name": TARGET, **one} for one in _result(label.value)],
+                    "result": [{"to_name": target, **one} for one in _result(label.value)],
                     **({} if label.active_ms is None else {"lead_time": label.active_ms / 1000}),
                 }
                 for label in item.labels
@@ -50,14 +58,26 @@ def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if side := SIDES.get(value[CHOICE]):
             yield {"from_name": CHOICE, "type": "pairwise", "value": {"selected": side}}
         else:
-            yield {"from_name": CHOICE, "type": "choices", "value": {"choices": [TIE]}}
+            yield {"from_name": TIED, "type": "choices", "value": {"choices": [TIE]}}
         for name in (STRENGTH, BOTH_BAD):
             if value.get(name):
                 yield {"from_name": name, "type": "choices", "value": {"choices": [str(value[name])]}}
+    if CATEGORIES in value:
+        chosen = [name for name, is_chosen in value[CATEGORIES].items() if is_chosen]
+        yield {"from_name": CATEGORIES, "type": "choices", "value": {"choices": chosen}}
     for field, (type, key) in PARTS.items():
         for name, said in value.get(field, {}).items():
             answer = [ANSWERS[said]] if field == "answers" else said
-            yield {"from_name": name, "type": type, "value": {key: answer}}
+            yield {"from_name": _control(name), "type": type, "value": {key: answer}}
+
+
+def _control(part: str) -> str:
+    """The name of the control of a criterion, aspect or response."""
+    try:
+        float(part)
+    except ValueError:
+        return f"{PART}{part}" if part.startswith(PART) or part.lower() in ("true", "false") else part
+    return f"{PART}{part}"
 
 
 def read_label_studio(path: str | Path) -> DatasetBundle:
@@ -86,7 +106,7 @@ def _value(annotation: Row) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for number, one in enumerate(annotation.items("result")):
         result = annotation.within(f"result[{number}]", one)
-        name, said = result.identifier("from_name"), result.mapping("value")
+        name, said = result.identifier("from_name").removeprefix(PART), result.mapping("value")
         choices = said.get("choices")
         chosen = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
         if "selected" in said:
@@ -94,8 +114,10 @@ def _value(annotation: Row) -> dict[str, Any]:
             if not isinstance(said["selected"], str) or said["selected"] not in sides:
                 result.fail("value", "expected left or right as selected.")
             value[CHOICE] = sides[said["selected"]]
-        elif name == CHOICE and chosen == TIE:
+        elif name in (TIED, CHOICE) and chosen == TIE:
             value[CHOICE] = 0
+        elif name == CATEGORIES:
+            value[CATEGORIES] = choices
         elif name in (STRENGTH, BOTH_BAD):
             value[name] = chosen == "True" if name == BOTH_BAD else chosen
         elif "rating" in said:

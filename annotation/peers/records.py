@@ -8,23 +8,24 @@ from typing import Any
 
 from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults
+from annotation.importers.files import parse_json
 from annotation.importers.generic import COLUMNS, item_row_add
-from annotation.importers.records import DatasetBundle
+from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import json_rows
 from annotation.peers.items import PeerItem
 
-JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria")
+JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria", "categories")
 """Fields that are JSON text in files whose fields hold text alone."""
 
 
-def fields_of_item(item: PeerItem, criteria: object = None) -> dict[str, str]:
-    """The fields of an item as text; what is empty is left out."""
+def fields_of_item(item: PeerItem, declared: Mapping[str, object] = EMPTY) -> dict[str, str]:
+    """The fields of an item as text, with what the file declares in it; what is empty is left out."""
     found: dict[str, Any] = {
         "id": item.id, "kind": item.kind, "category": item.category, "subset": item.subset,
         "instruction": item.instruction, "instruction_id": item.instruction_id, "context": item.context,
         "reference": item.reference, "explanation": item.explanation, "conversation": list(item.conversation),
-        "gold": item.gold, "aspects": list(item.aspects), "metadata": item.metadata, "criteria": criteria,
+        "gold": item.gold, "aspects": list(item.aspects), "metadata": item.metadata, **declared,
     }  # fmt: skip
     if any("messages" in one for one in item.responses):
         found["responses"] = list(item.responses)
@@ -40,17 +41,21 @@ def fields_of_item(item: PeerItem, criteria: object = None) -> dict[str, str]:
 
 def row_of_fields(row: Row, data: Mapping[str, Any], labels: list[dict[str, Any]]) -> Row:
     """A row of the generic format from fields and labels; fields of other names are left out."""
-    fields = {name: value for name, value in data.items() if COLUMNS.known(name) and value not in (None, "")}
-    for name in data:
+    known = json_fields(Row(row.origin, data))
+    fields = {name: value for name, value in known.items() if COLUMNS.known(name) and value not in (None, "")}
+    for name in known:
         if name.startswith("response_") and COLUMNS.known(name):
-            fields[name] = data[name] or ""
-    for name in JSON_FIELDS:
-        if isinstance(fields.get(name), str):
-            try:
-                fields[name] = json.loads(fields[name])
-            except ValueError:
-                row.fail(name, "expected JSON.")
+            fields[name] = known[name] or ""
     return Row(row.origin, fields | ({"labels": labels} if labels else {}))
+
+
+def json_fields(row: Row) -> dict[str, Any]:
+    """The fields of a row, with values where `JSON_FIELDS` hold text."""
+    fields = dict(row.data)
+    for name in JSON_FIELDS:
+        if fields.get(name) and isinstance(fields[name], str):
+            fields[name] = parse_json(fields[name], row.origin.file, row.origin.row, name)
+    return fields
 
 
 def bundle_of_rows(path: Path, source: str, read: Any) -> DatasetBundle:

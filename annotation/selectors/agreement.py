@@ -16,6 +16,7 @@ from django.db.models import Count, Max, Q, Subquery
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import ItemKind, kind_of
+from annotation.kinds.classification import UNORDERED, CategoryScheme
 from annotation.models import Criterion, Intervention, Label, Study, WorkRole
 from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
@@ -195,7 +196,9 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
         if kind_of(study.kind).parts == "criteria":
             found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
             criteria = tuple(found.values_list("key", flat=True))
-        known = agreement_compute(study.kind, rows, people, criteria, places_of(study))
+        known = agreement_compute(
+            study.kind, rows, people, criteria, places_of(study), study.dataset.category_scheme
+        )
         cache.set(key, known, CACHE_SECONDS)
     return known
 
@@ -240,16 +243,18 @@ def agreement_compute(
     people: People,
     criteria: tuple[str, ...] = (),
     places: Mapping[int, ItemPlace] = MappingProxyType({}),
+    scheme: CategoryScheme = UNORDERED,
 ) -> Agreement:
     """The figures of these labels, ordered by item; ``criteria`` are the keys of the dataset's, in their order.
 
-    With the ``places`` of the study's items also what is valid at any time.
+    ``scheme`` is how items to classify use their categories. With the ``places`` of the study's items also what is
+    valid at any time.
     """
     if kind not in FIGURES or not rows:
         return Agreement(kind)
     figures = FIGURES[kind]
     sample = figures.sample(
-        _inputs(kind_of(kind), rows, people, criteria), Options(n_resamples=figures.n_resamples)
+        _inputs(kind_of(kind), rows, people, criteria, scheme), Options(n_resamples=figures.n_resamples)
     )
     measures = people_measures(figures.only(*figures.so_far), sample)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
@@ -280,7 +285,7 @@ def _at_any_time(
 ) -> dict[str, Any]:
     """What `Agreement` says of looking at any time."""
     if len({row.probability for row in rows}) > 1:
-        why = "items were drawn with unequal chances, so how much one can weigh is not known before it is labeled"
+        why = "items were sampled with unequal probabilities, so the weight of an item isn't known before it is labeled"
         return {"why_no_anytime": why}
     parts = {
         figure.label: figure.function(sample) for figure in figures.people if figure.name in figures.so_far
@@ -288,17 +293,25 @@ def _at_any_time(
     one = figures.of_people(figures.of_everyone)
     ratio = one.function(sample)
     if not isinstance(ratio, Ratio) or one.bounds is None:
-        return {"why_no_anytime": f"{one.label} is no mean over items"}
+        return {"why_no_anytime": f"{one.label} isn't a mean over items"}
     labels = [(row.item, row.number) for row in rows]
     looks = ratio_over_time(ratio, one.bounds, list(dict.fromkeys(row.item for row in rows)), labels, places)
     return {
         "anytime": looks[-1].estimate if looks else None,
         "over_time": looks,
-        "without_anytime": tuple(label for label, part in parts.items() if not isinstance(part, Ratio)),
+        "without_anytime": tuple(
+            label for label, part in parts.items() if part is not None and not isinstance(part, Ratio)
+        ),
     }
 
 
-def _inputs(kind: ItemKind, rows: Sequence[LabelRow], people: People, criteria: tuple[str, ...]) -> Inputs:
+def _inputs(
+    kind: ItemKind,
+    rows: Sequence[LabelRow],
+    people: People,
+    criteria: tuple[str, ...],
+    scheme: CategoryScheme,
+) -> Inputs:
     """The labels as the inputs of figures; items are those that have one."""
     index: dict[int, int] = {}
     first: list[LabelRow] = []
@@ -337,6 +350,7 @@ def _inputs(kind: ItemKind, rows: Sequence[LabelRow], people: People, criteria: 
             shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
         ),
         criteria=criteria,
+        scheme=scheme,
         weights=weights_drawn(
             [row.item for row in first], ((row.item, None, row.probability) for row in rows)
         ),

@@ -51,7 +51,7 @@ class Flag:
 
 FLAGS = {
     "fast": "fast",
-    "run": "one answer",
+    "run": "same answer",
     "disagrees": "disagrees",
     "checks": "fails checks",
     "pasted": "pasted text",
@@ -206,7 +206,7 @@ def flags_of(
     found = {
         "fast": (
             figures.timed >= FEW and figures.fast is not None and figures.fast >= FAST_FLAG,
-            "many answers much faster than the usual for the item",
+            "many answers much faster than usual for the item",
         ),
         "run": (figures.run_is_long, f"{figures.run} times the same answer in a row"),
         "disagrees": (
@@ -215,7 +215,7 @@ def flags_of(
             and mean is not None
             and agreement.n >= FEW
             and agreement.high < mean,
-            "agrees with the others less than people of the study do",
+            "agrees with the others less than annotators of this study usually do",
         ),
         "checks": (_fails_checks(study, figures), "too many hidden checks wrong"),
         "pasted": (figures.pasted >= PASTED_FLAG, f"{figures.pasted} characters pasted into comments"),

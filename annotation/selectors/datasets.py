@@ -10,10 +10,11 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
+from annotation.domain.conversation import context_for_judging
 from annotation.kinds import ValueRules, kind_of
+from annotation.kinds.classification import CategoryScheme
 from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
 from annotation.models.datasets import Aspect
-from annotation.selectors.judging import context_for_judging
 
 CHUNK = 500
 
@@ -73,19 +74,6 @@ class InstructionRow:
     category: str
     subset: str
     conversation: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemFacts:
-    """What a report needs of an item: no texts but the lengths (in characters) of its responses."""
-
-    item_id: int
-    external_id: str
-    instruction_id: int
-    category: str
-    subset: str
-    gold_choice: int | None
-    lengths: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,26 +274,13 @@ def criteria_for_judging(dataset_id: int) -> list[tuple[str, str, tuple[tuple[in
     ]
 
 
-def item_facts(dataset_id: int) -> list[ItemFacts]:
-    """The items in the order of the source, without their texts: two queries, whatever the size.
-
-    Lengths are counted in characters (code points), not in bytes, on every database.
-    """
+def response_lengths(dataset_id: int) -> dict[int, list[int]]:
+    """By item, the lengths of its responses in their order: characters (code points), not bytes, on every database."""
     lengths: dict[int, list[int]] = defaultdict(list)
     links = ItemResponse.objects.filter(item__dataset_id=dataset_id).order_by("item_id", "position")
-    for item_id, length in links.values_list("item_id", Length("response__text")):
+    for item_id, length in links.values_list("item_id", Length("response__text")).iterator(chunk_size=10_000):
         lengths[item_id].append(length)
-    rows = (
-        Item.objects.filter(dataset_id=dataset_id)
-        .order_by("position", "pk")
-        .values_list(
-            "pk", "external_id", "instruction_id", "instruction__category", "instruction__subset", "gold"
-        )
-    )
-    return [
-        ItemFacts(*row[:-1], None if row[-1] is None else row[-1].get("choice"), tuple(lengths[row[0]]))
-        for row in rows
-    ]
+    return lengths
 
 
 def dataset_counts(dataset_id: int) -> DatasetCounts:
@@ -361,10 +336,17 @@ def aspect_keys(datasets: Collection[int]) -> dict[int, list[str]]:
     return found
 
 
+def category_scheme(dataset_id: int) -> CategoryScheme:
+    """How items to classify of a dataset use their categories; one query."""
+    stored = Dataset.objects.filter(pk=dataset_id).values_list("categories", flat=True).first()
+    return CategoryScheme.of_json(stored or {})
+
+
 def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     """External id to what decides which values are right for the item: for reading verdicts from a file."""
     criteria = tuple(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", flat=True))
     aspects = aspect_keys([dataset_id])
+    several = category_scheme(dataset_id).several
     items = (
         Item.objects.filter(dataset_id=dataset_id).order_by("position").annotate(n=Count("item_responses"))
     )
@@ -375,6 +357,7 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             complete=False,
             criteria=criteria,
             aspects=tuple(aspects.get(instruction_id, ())),
+            several=several,
         )
         for external_id, kind, instruction_id, n in items.values_list(
             "external_id", "kind", "instruction_id", "n"

@@ -41,7 +41,7 @@ def facts_of_dataset(dataset: Dataset, labels: LabelQuerySet, *, judges: Sequenc
     ]
     simulated = current.filter(annotator__is_simulated=True).count()
     if simulated:
-        rai["dataLimitations"].append(f"{simulated:,} of the labels are simulated, not given by people.")
+        rai["dataLimitations"].append(f"{simulated:,} of the labels are simulated.")
     for field, name in DOCUMENTED.items():
         if said := written.get(field, "").strip():
             rai[name].append(said)
@@ -86,7 +86,7 @@ def _protocol(study: Study) -> str:
             f"({study.qualification_pass} right)."
         )
     if study.check_rate:
-        said.append(f"{study.check_rate:.0%} of the items given out were hidden checks with a known answer.")
+        said.append(f"{study.check_rate:.0%} of the items shown were hidden checks with a known answer.")
     if study.guidelines:
         said.append(f"Guidelines, version {study.guidelines_version}:\n\n{study.guidelines}")
     return " ".join(said)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotation.domain.sampling import seeded_hash
 from annotation.kinds import PAIRWISE
 from annotation.models import Dataset, Item, QualificationQuestion, Split, Study
 from annotation.models.qualification import QuestionPart
 from annotation.selectors.datasets import items_for_judging
-from annotation.selectors.judging import seeded_hash
 from annotation.selectors.offered import OfferedRow
 
 KIND = PAIRWISE.name

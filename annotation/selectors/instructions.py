@@ -1,11 +1,16 @@
 """Instructions and the responses to them, which no item has to be made of, and the systems that gave them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count
+from django.db.models.functions import Left
 
 from annotation.kinds import PAIRWISE
-from annotation.models import Instruction, ItemResponse, Response
+from annotation.models import Instruction, Item, ItemResponse, Response
+
+EXAMPLE = 200
+"""Characters of an instruction that stands for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,17 @@ def systems_of_items(dataset_id: int, kind: str = "") -> dict[str, tuple[str, ..
     for name, system in rows.iterator(chunk_size=10_000):
         found.setdefault(name, []).append(system)
     return {name: tuple(systems) for name, systems in found.items() if all(systems)}
+
+
+def first_instructions(dataset_id: int, kinds: Iterable[str]) -> dict[tuple[str, str], str]:
+    """By category and subset, the beginning of the first instruction of items of these kinds; one query."""
+    rows = Item.objects.filter(dataset_id=dataset_id, kind__in=list(kinds)).order_by("position", "pk")
+    found: dict[tuple[str, str], str] = {}
+    for category, subset, text in rows.values_list(
+        "instruction__category", "instruction__subset", Left("instruction__text", EXAMPLE)
+    ).iterator(chunk_size=10_000):
+        found.setdefault((category, subset), text)
+    return found
 
 
 def systems_of_pairs(dataset_id: int) -> dict[str, tuple[str, str]]:

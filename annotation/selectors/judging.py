@@ -1,14 +1,14 @@
 """What judging has to know of datasets before it reads their texts: which items, and how many."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from hashlib import sha256
+from typing import Any, TypeAlias
 
 from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
-from annotation.domain.conversation import flatten
+from annotation.domain.sampling import seeded_hash
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Instruction, Item, Response
 
@@ -85,12 +85,39 @@ def item_counts(
     return {dataset_id: found.get(dataset_id, ItemCounts()) for dataset_id in wanted}
 
 
+Between: TypeAlias = tuple[int, int | None]
+"""The first and the last primary key of a range; None: to the end."""
+
+
+def _within(rows: QuerySet[Any], between: Between) -> QuerySet[Any]:
+    rows = rows.filter(pk__gte=between[0]) if between[0] else rows
+    return rows if between[1] is None else rows.filter(pk__lte=between[1])
+
+
+def key_after(
+    *, dataset_id: int, kind: str, between: Between, count: int, part: ItemSlice = WHOLE
+) -> int | None:
+    """Return the key of the last of the first `count` of what is to be judged in a range; None if there are no more.
+
+    Nothing may be drawn. It reads so many rows of an index, whatever the size of the dataset.
+    """
+    rows, prefix = _rows(kind)
+    rows = _within(rows.filter(part.condition(prefix), dataset_id=dataset_id), between)
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[count - 1 : count + 1])
+    return keys[0] if len(keys) == 2 else None
+
+
 def slice_names(
-    *, dataset_id: int, kind: str, part: ItemSlice = WHOLE, only: Collection[int] | None = None
+    *,
+    dataset_id: int,
+    kind: str,
+    part: ItemSlice = WHOLE,
+    only: Collection[int] | None = None,
+    between: Between = (0, None),
 ) -> list[tuple[int, str]]:
     """Return primary key and external id of what is to be judged, in the order of the source; one query.
 
-    With `only`, those of it with these primary keys.
+    With `only`, those of it with these primary keys; with `between`, those of it in this range.
 
     What is drawn are those with the smallest hashes of seed and external id: the same on every machine, and a larger
     sample holds the smaller one.
@@ -99,6 +126,8 @@ def slice_names(
     rows = rows.filter(part.condition(prefix), dataset_id=dataset_id)
     if only is not None and part.sample_size is None:
         rows = rows.filter(pk__in=only)  # a sample has to be drawn from the whole
+    if part.sample_size is None:
+        rows = _within(rows, between)
     first = () if kind == GENERATION else ("position",)
     names = list(rows.order_by(*first, "pk").values_list("pk", "external_id"))
     if part.sample_size is None:
@@ -106,16 +135,6 @@ def slice_names(
     drawn = sorted(names, key=lambda row: (seeded_hash(part.seed, row[1]), row[0]))[: part.sample_size]
     keep = {pk for pk, _ in drawn} if only is None else {pk for pk, _ in drawn} & set(only)
     return [row for row in names if row[0] in keep]
-
-
-def seeded_hash(seed: int, name: str, purpose: str = "sample") -> bytes:
-    """Return a hash that is the same on every machine, and independent of those for other purposes."""
-    return sha256(f"{purpose}:{seed}:{name}".encode("utf-8", "surrogatepass")).digest()
-
-
-def context_for_judging(context: str, conversation: Sequence[Mapping[str, str]]) -> str:
-    """What a judge reads before the instruction: the conversation so far as one text, then the context."""
-    return "\n\n".join(part for part in (flatten(conversation), context) if part)
 
 
 def count_without_response(*, dataset_id: int, kind: str, system: str, part: ItemSlice = WHOLE) -> int:

@@ -3,7 +3,7 @@
 Permission lives in the fetch: `study_get_for` and `datasets_visible_to` are the only ways from a page to these rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,6 +46,22 @@ def labels_visible_to(user: User | None) -> LabelQuerySet:
     return Label.objects.filter(
         Q(study=None) | Q(study__in=studies_visible_to(user)), item__dataset__in=datasets_visible_to(user)
     )
+
+
+def labels_are_hidden(user: User | None, datasets: Collection[Dataset]) -> bool:
+    """Whether labels of these datasets are not theirs to see: those of other researchers' studies.
+
+    Asks for studies first, of which there are few, and not label by label.
+    """
+    if user is None:
+        return False
+    labels = labels_visible_to(None).current().order_by()
+    studies = Study.objects.filter(dataset__in=datasets).exclude(pk__in=studies_visible_to(user).values("pk"))
+    if labels.filter(study__in=studies).exists():
+        return True
+    hidden = Dataset.objects.filter(pk__in=[one.pk for one in datasets])
+    hidden = hidden.exclude(pk__in=datasets_visible_to(user).values("pk"))
+    return labels.filter(item__dataset__in=hidden).exists()
 
 
 def reader_of(user: User) -> User | None:

@@ -104,13 +104,13 @@ def study_pace(study: Study, progress: StudyProgress, *, now: datetime | None = 
     per_hour = recent / min(hours, PACE_HOURS) if hours >= LEAST_HOURS else None
     left = progress.wanted - progress.labels
     if left <= 0:
-        return LabelPace(recent, per_hour, None, "All labels are there.")
+        return LabelPace(recent, per_hour, None, "All labels are complete.")
     if per_hour is None or (recent < LEAST_LABELS and hours < PACE_HOURS):
-        return LabelPace(recent, None, None, "Too early to say when it is done.")
+        return LabelPace(recent, None, None, "Too early to estimate the end.")
     if not recent:
-        return LabelPace(recent, per_hour, None, "No label came in the last 24 hours.")
+        return LabelPace(recent, per_hour, None, "No labels in the last 24 hours.")
     if left / per_hour > 24 * LONGEST_DAYS:
-        return LabelPace(recent, per_hour, None, "At this pace it takes more than ten years.")
+        return LabelPace(recent, per_hour, None, "At this pace it will take more than ten years.")
     return LabelPace(recent, per_hour, now + timedelta(hours=left / per_hour), "")
 
 
@@ -203,11 +203,11 @@ def study_funnel(study: Study) -> Funnel:
     steps = [
         ("Entered", entered, True),
         ("Agreed to take part", consented, bool(study.consent.strip())),
-        ("May take part", eligible, bool(study.eligibility)),
+        ("Eligible", eligible, bool(study.eligibility)),
         ("Read the guidelines", read, bool(study.guidelines.strip())),
         ("Finished the training", trained, study.training_size > 0),
         ("Passed the test", working, study.qualification_from_id is not None or study.qualification_size > 0),
-        ("Gave a label", labelled, True),
+        ("Submitted a label", labelled, True),
         ("Finished", at[Stage.DONE], True),
     ]
     return Funnel(

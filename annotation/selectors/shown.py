@@ -78,6 +78,7 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         n_responses=len(known.responses),
         criteria=tuple(criterion.key for criterion in _criteria_of(study, known)),
         aspects=tuple(aspect.key for aspect in known.aspects),
+        several=known.several,
     )
 
 
@@ -127,6 +128,7 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
         responses=tuple(ShownResponse(row[0], turns_of(row[1])) for row in found),
         aspects=aspects_shown(item.instruction_id) if kind.parts == "aspects" else (),
         criteria=_dataset_criteria(dataset) if kind.parts == "criteria" else (),
+        several=bool(kind.parts_field) and dataset.category_scheme.several,
     )
     is_long = any(len(response.text) > MAX_MARKDOWN for response in shown.responses)
     return replace(shown, is_plain=is_long or shown.n_chars > MAX_MARKDOWN_TOGETHER)

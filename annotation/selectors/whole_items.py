@@ -52,6 +52,19 @@ def criteria_as_files(datasets: Iterable[Dataset | int]) -> list[dict[str, Any]]
     return [dict(row) for row in rows.values("key", "question", "options")]
 
 
+def declared_as_files(datasets: Iterable[Dataset | int]) -> dict[str, Any]:
+    """What a file of the items of datasets declares once: criteria, and how categories are used if all agree on it."""
+    found: dict[str, Any] = {}
+    keys = [one if isinstance(one, int) else one.pk for one in datasets]
+    if criteria := criteria_as_files(keys):
+        found["criteria"] = criteria
+    schemes = [one.category_scheme for one in Dataset.objects.filter(pk__in=keys).exclude(categories={})]
+    if schemes and len(set(schemes)) == 1:
+        scheme = schemes[0]
+        found["categories"] = {"level": scheme.level, "several": scheme.several, "list": list(scheme.order)}
+    return found
+
+
 def _responses(pks: list[int]) -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
     links = ItemResponse.objects.filter(item__in=pks).order_by("item_id", "position")

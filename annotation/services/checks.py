@@ -13,11 +13,11 @@ from annotation.services.quality import enrollment_suspend, enrollment_warn
 
 WARNING = (
     "Several of your recent answers differ from answers that are known to be right. Please read the guidelines "
-    "again and take the time that you need. What you have done so far is recorded."
+    "again and take your time. Everything you’ve done so far is saved."
 )
 SUSPENSION = (
     "Your work in this study has been stopped: too many of your recent answers differ from answers that are known to "
-    "be right. What you have earned is recorded. If you think that this is a mistake, please write to the researchers."
+    "be right. Your earnings are recorded. If you think this is a mistake, please write to the researchers."
 )
 
 

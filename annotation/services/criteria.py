@@ -65,8 +65,8 @@ def criteria_add(*, dataset: Dataset, name: str) -> int:
             new.append(record)
         elif (known.question, known.options) != (record.question, dict(record.options)):
             raise DatasetImportError(
-                f"dataset {locked.name!r} has a criterion {record.key!r} already, in other words; "
-                f"ratings by different words are not comparable."
+                f"dataset {locked.name!r} has a criterion {record.key!r} already, with another wording; "
+                f"ratings with different wordings aren't comparable."
             )
     first = max((criterion.position + 1 for criterion in stored.values()), default=0)
     Criterion.objects.bulk_create(

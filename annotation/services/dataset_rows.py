@@ -52,6 +52,7 @@ class ImportRun:
 
     def store(self) -> None:
         self._store_criteria()
+        self._store_categories()
         new = self._compare_items()
         self._faults.check()
         self._store_instructions(new)
@@ -73,6 +74,17 @@ class ImportRun:
             elif known.options != dict(record.options):
                 self._contradiction(record, f"criteria.{record.key}", known.options, dict(record.options))
         self._create(Criterion, new, "criteria")
+
+    def _store_categories(self) -> None:
+        """How categories are used is said once: labels that are there were given under it."""
+        record = self.bundle.categories
+        if record is None or same(self.dataset.categories, scheme := record.scheme.as_json()):
+            return
+        if self.dataset.categories:
+            self._contradiction(record, "categories", self.dataset.categories, scheme)
+        self.dataset.categories = scheme
+        self.dataset.save(update_fields=["categories"])
+        self.created["categories"] += 1
 
     # --- items ---------------------------------------------------------------------------------------------
 

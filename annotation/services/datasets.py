@@ -100,7 +100,7 @@ def dataset_import(
     """
     if not NAME.match(name):
         raise DatasetImportError(
-            f"{name!r} is no name for a dataset: expected 1 to 64 letters, digits, hyphens and underscores."
+            f"{name!r} isn't a valid dataset name: expected 1 to 64 letters, digits, hyphens and underscores."
         )
     if split is not None and split not in Split.values:
         raise DatasetImportError(f"split: expected {', '.join(Split.values)}, found {split!r}.")
@@ -131,7 +131,7 @@ def dataset_import(
         instructions=len(alone),
         instructions_created=run.created["instructions"] if alone else 0,
     )
-    if result.changed and not created:
+    if (result.changed or run.created["categories"]) and not created:
         dataset.version += 1
         dataset.save(update_fields=["version"])
     return result
@@ -197,7 +197,7 @@ def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User 
         if stored != value:
             raise DatasetImportError(
                 f"dataset {dataset.name!r} exists with {setting} {stored!r}, not {value!r}; "
-                f"leave the option out, or change the dataset first, on its page."
+                f"leave the option out, or first change the dataset on its page."
             )
 
 

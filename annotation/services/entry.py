@@ -201,7 +201,7 @@ def enrollment_return(*, enrollment: Enrollment, now: datetime | None = None) ->
             raise EntryRefusedError("full")
         # Labels before the person: the order of locks of `services.quality`.
         if enrollment.platform_data.get(SET_ASIDE):
-            labels_take_back(enrollment=enrollment, by=None, reason="Came back with a new submission")
+            labels_take_back(enrollment=enrollment, by=None, reason="Returned with a new submission")
         current = Enrollment.objects.select_for_update(no_key=True).get(pk=enrollment.pk)
         if current.stage != Stage.LEFT:
             return

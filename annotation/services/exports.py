@@ -55,24 +55,31 @@ _READ = (
     _read("both_bad", "boolean", MADE, "Of a tie: both responses are bad, where the study allows it."),
     _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
     _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
-    _read("comment", "text", "comment", "What the annotator wrote beside the answer."),
+    _read("comment", "text", "comment", "The annotator's comment."),
     _read("pasted_chars", "integer", "pasted_chars", "Characters of the comment that were pasted."),
-    _read("adjudicated", "json", MADE, "What an expert said of the item, in the form of value."),
+    _read("adjudicated", "json", MADE, "An expert's decision on the item, in the form of value."),
     _read("shown_order", "integers", "shown_order", "Positions in the order shown: [1, 0] is swapped."),
     _read("guidelines_version", "integer", "guidelines_version", "Version of the guidelines at that time."),
     _read("active_ms", "integer", "active_ms", "Milliseconds with the page visible and in use."),
     _read("wall_ms", "integer", "wall_ms", "Milliseconds from the assignment to the answer."),
-    _read("probability", "number", "probability", "Chance with which the item was picked for labeling."),
+    _read(
+        "probability", "number", "probability", "Probability with which the item was sampled for labeling."
+    ),
     _read("created_at", "time", MADE, "When the label was given, in UTC."),
-    _read("role", "text", "role", "work; check: a hidden check; repeat: an own earlier item again."),
+    _read(
+        "role",
+        "text",
+        "role",
+        "work; check: a hidden check; repeat: an item that the annotator answered before.",
+    ),
     _read("check_score", "number", "check_score", "Of a hidden check: how right the answer was, 0 to 1."),
     _read("superseded", "boolean", MADE, "A later label of the same annotator replaces it."),
-    _read("is_surplus", "boolean", "is_surplus", "Came when its item had all its labels."),
+    _read("is_surplus", "boolean", "is_surplus", "Came when the item had all of its labels."),
     _read("is_set_aside", "boolean", "is_set_aside", "Excluded."),
 )
 _IDENTITY = (
-    _read("annotator_source", "text", "annotator__source", "Where the annotator comes from."),
-    _read("annotator_external_id", "text", "annotator__external_id", "The annotator's identifier there."),
+    _read("annotator_source", "text", "annotator__source", "Platform that the annotator comes from."),
+    _read("annotator_external_id", "text", "annotator__external_id", "The annotator's ID on the platform."),
     _read("source", "text", "source", "File and row of an imported label."),
 )
 COLUMNS = tuple(each.column.name for each in _READ)
@@ -85,7 +92,7 @@ MADE_OF = (
 # Of the shape with a row a part: after what identifies the label.
 _PARTS = (
     TableColumn("part", "text", "Key of the criterion or aspect, or position of the answer."),
-    TableColumn("part_text", "text", "Its words."),
+    TableColumn("part_text", "text", "Its text."),
     TableColumn("part_system", "text", "System that wrote the answer."),
     TableColumn("part_value", "json", "The rating, rank or answer."),
 )

@@ -80,7 +80,7 @@ def _refuse_another(name: str, made_of: str) -> None:
     taken = Dataset.objects.filter(name=name).exclude(source=made_of).first()
     if taken is not None:
         raise DatasetImportError(
-            f"there is a dataset {name!r} already, made of something else; choose a name."
+            f"there is a dataset {name!r} already, with other content; choose another name."
         )
 
 

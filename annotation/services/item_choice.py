@@ -109,7 +109,7 @@ def _number(row: Row, field: str, least: float, most: float) -> float | None:
 def _probability(row: Row) -> float | None:
     value = _number(row, "probability", 0, 1)
     if value == 0:
-        row.fail("probability", "expected more than 0: the item was picked, so that it had a chance.")
+        row.fail("probability", "expected more than 0: an item that was sampled had a positive probability.")
     return value
 
 
@@ -177,7 +177,9 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
                 "item", f"the dataset has no {study.get_kind_display().lower()} item {quoted(one.item)}."
             )
         if found[one.item][0] in asked:
-            one.refuse("item", f"{quoted(one.item)} is a question of the test, of the training, or a check.")
+            one.refuse(
+                "item", f"{quoted(one.item)} is part of the test, of the training or of the hidden checks."
+            )
         pk, _ = found[one.item]
         if pk in seen:
             one.refuse("item", f"{quoted(one.item)} is named a second time.")
@@ -277,7 +279,7 @@ def _overlaps_change(old: Sequence[ChosenItem], places: dict[str, dict[str, Any]
                 taken = dict(rows.values_list("pk", F("n_open") + F("n_accepted")))
                 for one in chunk:
                     if (most := taken[places[one.item]["pk"]]) > value:
-                        one.refuse("overlap", f"it has {most} labels or open leases already.")
+                        one.refuse("overlap", f"it has {most} labels or is open already.")
 
 
 def _positions_change(

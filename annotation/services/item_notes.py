@@ -32,9 +32,9 @@ def note_change(*, note: ItemNote, text: str) -> None:
     ItemNote.objects.filter(pk=note.pk).exclude(text=written).update(text=written, edited_at=timezone.now())
 
 
-def note_delete(*, note: ItemNote) -> None:
-    """Delete a note of one's own."""
-    ItemNote.objects.filter(pk=note.pk).delete()
+def note_delete(*, note: ItemNote) -> bool:
+    """Delete a note of one's own; False if it is gone already."""
+    return bool(ItemNote.objects.filter(pk=note.pk).delete()[0])
 
 
 def _checked(text: str) -> str:

@@ -44,16 +44,16 @@ _PEOPLE: tuple[_Of, ...] = (
         "True: a simulation, not a person.",
         lambda p: p.enrollment.annotator.is_simulated,
     ),
-    _of("stage", "text", "How far they are.", lambda p: p.enrollment.stage),
+    _of("stage", "text", "Stage of the annotator.", lambda p: p.enrollment.stage),
     _of(
         "screened_out_by",
         "text",
         "eligibility or qualification.",
         lambda p: p.enrollment.screened_out_by or None,
     ),
-    _of("created_at", "time", "When they came, in UTC.", lambda p: _time(p.enrollment.created_at)),
+    _of("created_at", "time", "When they joined, in UTC.", lambda p: _time(p.enrollment.created_at)),
     _of("finished_at", "time", "When they finished, in UTC.", lambda p: _time(p.enrollment.finished_at)),
-    _of("labels", "integer", "Labels of theirs that were accepted.", lambda p: p.enrollment.n_accepted),
+    _of("labels", "integer", "Number of labels that they submitted.", lambda p: p.enrollment.n_accepted),
     _of(
         "test_attempts", "integer", "Finished attempts at the qualification test.", lambda p: len(p.attempts)
     ),
@@ -62,11 +62,11 @@ _PEOPLE: tuple[_Of, ...] = (
     _of("test_passed", "boolean", "Whether the last attempt was passed.", _last("passed")),
 )
 _PEOPLE_IDENTITY: tuple[_Of, ...] = (
-    _of("annotator_source", "text", "Where they come from.", lambda p: p.enrollment.annotator.source),
+    _of("annotator_source", "text", "Platform that they come from.", lambda p: p.enrollment.annotator.source),
     _of(
         "annotator_external_id",
         "text",
-        "Their identifier there.",
+        "Their ID on the platform.",
         lambda p: p.enrollment.annotator.external_id,
     ),
 )
@@ -79,11 +79,11 @@ _PAY: tuple[_Of, ...] = (
         "Active hours that are paid.",
         lambda row: round(row.earned.active_ms / 3_600_000, 4),
     ),
-    _of("pay_for_work", "money", "For items or time.", lambda row: str(row.earned.work)),
-    _of("pay_for_test", "money", "For the qualification test.", lambda row: str(row.earned.test)),
+    _of("pay_for_work", "money", "Pay for items or time.", lambda row: str(row.earned.work)),
+    _of("pay_for_test", "money", "Pay for the qualification test.", lambda row: str(row.earned.test)),
     _of("bonus", "money", "Bonuses.", lambda row: str(row.earned.bonus)),
-    _of("total", "money", "All of these.", lambda row: str(row.earned.total)),
-    _of("currency", "text", "Of the amounts.", lambda row: row.enrollment.study.pay_currency),
+    _of("total", "money", "Sum of pay and bonuses.", lambda row: str(row.earned.total)),
+    _of("currency", "text", "Currency of the amounts.", lambda row: row.enrollment.study.pay_currency),
     _of(
         "hourly",
         "money",
@@ -92,20 +92,33 @@ _PAY: tuple[_Of, ...] = (
     ),
     _of("below_floor", "boolean", "Below the study's minimum hourly rate.", lambda row: row.below_floor),
     _of("completion_code", "text", "Shown to the annotator.", lambda row: row.enrollment.completion_code),
-    _of("stage", "text", "How far they are.", lambda row: row.enrollment.stage),
+    _of("stage", "text", "Stage of the annotator.", lambda row: row.enrollment.stage),
 )
 _PAY_IDENTITY: tuple[_Of, ...] = (
-    _of("annotator_source", "text", "Where they come from.", lambda row: row.enrollment.annotator.source),
+    _of(
+        "annotator_source",
+        "text",
+        "Platform that they come from.",
+        lambda row: row.enrollment.annotator.source,
+    ),
     _of(
         "annotator_external_id",
         "text",
-        "Their identifier there.",
+        "Their ID on the platform.",
         lambda row: row.enrollment.annotator.external_id,
     ),
     _of(
-        "platform_session", "text", "The submission's id there.", lambda row: row.enrollment.platform_session
+        "platform_session",
+        "text",
+        "ID of the submission on the platform.",
+        lambda row: row.enrollment.platform_session,
     ),
-    _of("platform_status", "text", "Its status there.", lambda row: row.enrollment.platform_status),
+    _of(
+        "platform_status",
+        "text",
+        "Status of the submission on the platform.",
+        lambda row: row.enrollment.platform_status,
+    ),
 )
 
 
@@ -120,7 +133,7 @@ def study_annotators_table(study: Study, *, identify: bool) -> ExportTable:
         attempts.setdefault(attempt.enrollment_id, []).append(attempt)
 
     def answer(key: str) -> _Of:
-        about = "What they answered about themselves."
+        about = "Answers to the eligibility questions."
         return _of(
             f"{ELIGIBILITY}{key}", "text", about, lambda person: person.enrollment.eligibility.get(key)
         )
@@ -136,7 +149,7 @@ LABELERS = (
     TableColumn("study", "text", "Slug of the study; empty for imported labels."),
     TableColumn("annotator", "text", "Pseudonym, as in the labels."),
     TableColumn("is_simulated", "boolean", "True: a simulation, not a person."),
-    TableColumn("labels", "integer", "Labels of theirs that count."),
+    TableColumn("labels", "integer", "Number of their labels that count."),
     TableColumn("first_label_at", "time", "In UTC."),
     TableColumn("last_label_at", "time", "In UTC."),
 )

@@ -49,7 +49,7 @@ class Step(StrEnum):
     NOTE = "note"
     SAME = "same"
     OLDER = "older"
-    STRANGER = "stranger"  # never came in here
+    STRANGER = "stranger"  # never joined here
     OTHER = "other"  # an earlier or later submission of somebody who is here
     MISMATCH = "mismatch"  # the submission came in here under another person's id
 

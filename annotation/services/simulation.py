@@ -48,7 +48,7 @@ def labels_simulate(
         The study is not marked as simulated.
     """
     if not study.is_simulated:
-        raise NotSimulatedStudyError(f"{study.slug} is a study of real people")
+        raise NotSimulatedStudyError(f"{study.slug} is a study with real annotators")
     Study.objects.select_for_update().get(pk=study.pk)
     if Label.objects.filter(study=study).exists():
         return 0

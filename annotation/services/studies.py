@@ -35,6 +35,7 @@ from annotation.selectors.slices import slice_items, study_slice
 from annotation.services.sampling import work_draw
 from annotation.services.study_rules import FIXED_ONCE_OPEN, RULES, study_check, study_check_opening
 from web.batches import batched
+from web.deleting import row_delete
 
 BATCH = 5_000
 INVITATION_TOKEN_BYTES = 18
@@ -61,7 +62,7 @@ def study_create(
         rules.setdefault("qualification_pass", 0)
     rules.setdefault("question", KINDS[kind].question)
     if slug in RESERVED_SLUGS:
-        raise StudyRuleError("slug", f"{slug!r} is the address of another page")
+        raise StudyRuleError("slug", f"{slug!r} is reserved; choose another one")
     study = Study(
         dataset=dataset, owner=owner, kind=kind, title=title, slug=slug or _slug_make(title), **rules
     )
@@ -137,6 +138,23 @@ def _overlap_set(study: Study, old: int) -> None:
         raise StudyRuleError("overlap", f"some items have {most} labels or open leases already")
 
 
+def study_delete(*, study: Study) -> bool:
+    """Delete a draft; False if it is gone already. What was opened stays with its people and labels.
+
+    Raises
+    ------
+    StudyRuleError
+        It is no draft.
+    InUseError
+        Something depends on it.
+    """
+    with transaction.atomic():
+        state = Study.objects.select_for_update().filter(pk=study.pk).values_list("state", flat=True).first()
+        if state not in (None, StudyState.DRAFT):
+            raise StudyRuleError("state", "only a draft can be deleted; close the study instead")
+        return row_delete(study)
+
+
 def study_open(
     *,
     study: Study,
@@ -158,7 +176,7 @@ def study_open(
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         if locked.state == StudyState.CLOSED:
-            raise StudyRuleError("state", "a closed study stays closed; make a new one")
+            raise StudyRuleError("state", "a closed study can't be reopened; create a new one")
         if locked.state != StudyState.OPEN:
             study_check_opening(locked, now=now or timezone.now())
         if locked.state == StudyState.DRAFT:
@@ -188,7 +206,9 @@ def _make(study: Study, chosen_questions: Sequence[Item] | None, *, shuffle: boo
     if not chosen:
         drawn = work_draw(study=study, leave_out=used, shuffle=shuffle)
         if not drawn:
-            raise StudyRuleError("dataset", "there is nothing to label: no items are left beside the test")
+            raise StudyRuleError(
+                "dataset", "there is nothing to label: no items are left apart from the test"
+            )
         study_items_make(
             StudyItem(
                 study=study, item_id=pk, position=position, overlap=study.overlap, probability=probability

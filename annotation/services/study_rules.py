@@ -78,7 +78,7 @@ def study_check_opening(study: Study, *, now: datetime) -> None:
         shared = study.qualification_from
         if shared is not None and not shared.qualification_questions.exists():
             raise StudyRuleError(
-                "qualification_from", f"“{shared}” has no test yet: it is drawn when that study opens"
+                "qualification_from", f"“{shared}” has no test yet: it is sampled when that study opens"
             )
 
 
@@ -103,30 +103,33 @@ def _check_slice(study: Study) -> None:
         raise StudyRuleError("kind", f"the dataset has no items of the kind {study.get_kind_display()}")
     if (categories or study.subset) and not study_slice(study).exists():
         field = "categories" if categories else "subset"
-        raise StudyRuleError(field, "nothing of the dataset is in this slice")
+        raise StudyRuleError(field, "no item of the dataset matches this selection")
 
 
 def _check_sampling(study: Study) -> None:
     if study.sampling == ItemSampling.RANDOM and study.sample_size is None:
-        raise StudyRuleError("sample_size", "say how many items the sample has")
+        raise StudyRuleError("sample_size", "enter the number of items in the sample")
     if study.sampling != ItemSampling.LENGTH_BALANCED:
         return
     if not _has(study, "sampling_baseline"):
         raise StudyRuleError("sampling", "only pairs can be balanced by length")
     if not study.sampling_baseline:
-        raise StudyRuleError("sampling_baseline", "name the system whose responses are the baseline")
+        raise StudyRuleError("sampling_baseline", "choose the baseline system")
     written = Response.objects.filter(instruction__dataset=study.dataset_id, system=study.sampling_baseline)
     if not written.exists():
         raise StudyRuleError("sampling_baseline", f"no response is by {study.sampling_baseline!r}")
     if study.sample_size == 1:
-        raise StudyRuleError("sample_size", "a longer and a shorter one are two")
+        raise StudyRuleError(
+            "sample_size",
+            "balanced sampling needs two items or more: one with a longer response, one with a shorter one",
+        )
 
 
 def _check_answers(study: Study) -> None:
     if study.tie_policy == TiePolicy.BOTH_BAD and not _has(study, "both_bad"):
-        raise StudyRuleError("tie_policy", "“both bad” can only be said of pairs")
+        raise StudyRuleError("tie_policy", "“both bad” is only for pairs")
     if study.ask_strength and not _has(study, "ask_strength"):
-        raise StudyRuleError("ask_strength", "only a preference has a strength")
+        raise StudyRuleError("ask_strength", "only pairs have a strength of preference")
     criteria = _texts(study, "criteria")
     if criteria and not _has(study, "criteria"):
         raise StudyRuleError("criteria", "only rubrics have criteria")
@@ -138,9 +141,12 @@ def _check_answers(study: Study) -> None:
 def _check_test(study: Study) -> None:
     if study.qualification_rule == QualificationRule.TOLERANT and study.qualification_size:
         if not _has(study, "qualification_rule"):
-            raise StudyRuleError("qualification_rule", "answers of this kind are right or wrong, not near")
+            raise StudyRuleError(
+                "qualification_rule",
+                "answers of this kind are either right or wrong, so there is no tolerance",
+            )
         if study.qualification_threshold >= 1:
-            raise StudyRuleError("qualification_threshold", "1 cannot be exceeded")
+            raise StudyRuleError("qualification_threshold", "expected less than 100%")
     shared = study.qualification_from
     if shared is None:
         return
@@ -165,21 +171,21 @@ def _check_sources(study: Study) -> None:
             what = study.get_kind_display().lower()
             raise StudyRuleError(field, f"“{source.title}” has no {what} item with gold")
         if _has(study, "criteria") and not datasets_of_criteria(study.dataset_id, [source.pk]):
-            raise StudyRuleError(field, f"“{source.title}” asks other criteria than the study's dataset")
+            raise StudyRuleError(field, f"“{source.title}” has other criteria than the study's dataset")
 
 
 def _check_checks(study: Study) -> None:
     if study.check_rate and not study.check_size:
-        raise StudyRuleError("check_size", "say how many gold items are kept for checks")
+        raise StudyRuleError("check_size", "enter the number of gold items reserved for checks")
     if study.check_size and not study.check_rate:
-        raise StudyRuleError("check_rate", "at a rate of 0 no check would be given")
+        raise StudyRuleError("check_rate", "with a rate of 0, there would be no checks")
     if study.check_rate + study.repeat_rate >= 1:
-        raise StudyRuleError("check_rate", "with the repeats, no work would be left")
+        raise StudyRuleError("check_rate", "checks and repeats together leave no items to label")
     if study.check_minimum > study.check_window:
-        raise StudyRuleError("check_minimum", "is more than the checks that are looked at")
+        raise StudyRuleError("check_minimum", "is more than the number of checks considered")
     warn, suspend = study.check_warn_below, study.check_suspend_below
     if warn is not None and suspend is not None and suspend > warn:
-        raise StudyRuleError("check_suspend_below", "is above the accuracy that warns")
+        raise StudyRuleError("check_suspend_below", "is above the warning threshold")
 
 
 def _check_entry(study: Study) -> None:
@@ -188,7 +194,7 @@ def _check_entry(study: Study) -> None:
         raise StudyRuleError("passthrough", f"expected at most {MAX_PARAMETERS} names")
     for name in names:
         if not PARAMETER.match(name):
-            raise StudyRuleError("passthrough", f"{name[:64]!r} is no name of a parameter")
+            raise StudyRuleError("passthrough", f"{name[:64]!r} isn't a valid parameter name")
     if not CURRENCY.match(study.pay_currency):
         raise StudyRuleError("pay_currency", "expected three capital letters: USD")
 

@@ -27,6 +27,7 @@ from django.utils.crypto import salted_hmac
 
 from annotation.domain.errors import AnnotationError
 from annotation.models import Delivery, DeliveryAttempt, DeliveryState, User, Webhook
+from web.deleting import row_delete
 from web.outgoing import OutgoingError, post_checked, url_check
 
 logger = logging.getLogger(__name__)
@@ -140,9 +141,9 @@ def webhook_change(
     return webhook
 
 
-def webhook_delete(*, webhook: Webhook) -> None:
-    """Delete it with its deliveries."""
-    webhook.delete()
+def webhook_delete(*, webhook: Webhook) -> bool:
+    """Delete it with its deliveries; False if it is gone already."""
+    return row_delete(webhook)
 
 
 def webhook_secret(webhook: Webhook) -> str:

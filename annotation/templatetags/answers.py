@@ -12,6 +12,14 @@ from annotation.kinds.values import spoken
 
 register = template.Library()
 register.filter("spoken", spoken)
+# What the page of an item does not use for anything else.
+_KEYS = "1234567890ertahlzxcvbn"
+
+
+@register.filter
+def category_key(place: int) -> str:
+    """The key that chooses the category at a place, counted from 0; empty where there are more than keys."""
+    return _KEYS[place : place + 1]
 
 
 @register.simple_tag(name="answer_words")

@@ -57,7 +57,7 @@ def pay_export(request: ResearcherRequest, slug: str) -> HttpResponseBase:
 def _identify(request: ResearcherRequest, *, identifiable: bool) -> bool:
     identify = request.GET.get("identify") == "1"
     if identify and not identifiable:
-        raise PermissionDenied("Only the owner of a study may export who its annotators are.")
+        raise PermissionDenied("Only the owner of a study can export the identities of its annotators.")
     return identify
 
 

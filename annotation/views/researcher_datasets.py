@@ -63,6 +63,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "criteria": list(dataset.criteria.all()),
         # Of the application above, by the name of its relation.
         "has_judgments": dataset.items.filter(judgments__isnull=False).exists(),
+        "may_change": may_change,
         "criteria_form": CriteriaForm() if may_change else None,
         "settings_form": DatasetForm(instance=dataset) if may_settle else None,
         "page_obj": page,

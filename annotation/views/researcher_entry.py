@@ -148,10 +148,10 @@ def link_state(request: ResearcherRequest, slug: str, platform: str) -> HttpResp
     action = request.POST.get("action", "")
     if action == "close":
         platform_link_close(link=link)
-        messages.success(request, f"Nobody new comes in from {label}. Who is in stays in.")
+        messages.success(request, f"Nobody new can join from {label}. People who joined can continue.")
     elif action == "open":
         platform_link_reopen(link=link)
-        messages.success(request, f"People come in from {label} again.")
+        messages.success(request, f"People can join from {label} again.")
     else:
         raise Http404("There is no such action.")
     return _home(study, platform)
@@ -172,7 +172,7 @@ def reconcile(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
         if request.POST.get("source") == "api":
             token = secret_read(adapter.api_variable)
             if not token:
-                raise Http404("There is no API to ask.")
+                raise Http404("This platform has no API that Touchstone can use.")
             rows, at, exact = adapter.fetch(link, token), timezone.now(), True
             name = f"{adapter.label}'s API"
         else:
@@ -229,7 +229,7 @@ def _confirm(request: ResearcherRequest, study: Study, link: PlatformLink) -> Ht
     try:
         packed = signing.loads(request.POST["rows"], salt=f"{SALT}.{link.pk}", max_age=PREVIEW_SECONDS)
     except signing.BadSignature:
-        messages.error(request, "Nothing was changed: the preview is too old. Upload the file again.")
+        messages.error(request, "Nothing was changed: the preview has expired. Upload the file again.")
         return _home(study, link.platform)
     plan = reconcile_apply(
         link=link,
@@ -251,7 +251,7 @@ def _done_words(plan: ReconcilePlan) -> str:
     left, back = len(plan.of(Step.LEAVE)), len(plan.of(Step.RETURN))
     noted = len(plan.of(Step.NOTE))
     if not left and not back and not noted:
-        return "Everything was as it is here already."
+        return "Nothing changed: the file agrees with this study."
     parts = [f"{left} left", f"{back} came back", f"{noted} with a new status"]
     aside = f" {plan.labels} labels were excluded." if plan.labels else ""
     return f"Done: {', '.join(parts)}.{aside}"

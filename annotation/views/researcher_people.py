@@ -117,11 +117,11 @@ def _person_page(
 
 def _suspend(enrollment: Enrollment, **given: Any) -> str:
     done = enrollment_suspend(enrollment=enrollment, **given)
-    return "They are suspended, and what they had open is free again." if done else ""
+    return "The annotator is suspended. Their open items were released." if done else ""
 
 
 def _restore(enrollment: Enrollment, **given: Any) -> str:
-    return "They can continue." if enrollment_restore(enrollment=enrollment, **given) else ""
+    return "The annotator can continue." if enrollment_restore(enrollment=enrollment, **given) else ""
 
 
 def _set_aside(enrollment: Enrollment, **given: Any) -> str:
@@ -131,11 +131,15 @@ def _set_aside(enrollment: Enrollment, **given: Any) -> str:
 
 def _take_back(enrollment: Enrollment, **given: Any) -> str:
     n = labels_take_back(enrollment=enrollment, **given)
-    return f"{n} label{' counts' if n == 1 else 's count'} again. Any whose place was refilled is surplus."
+    return f"{n} label{' counts' if n == 1 else 's count'} again. Labels whose slot was filled since are surplus."
 
 
 def _message(enrollment: Enrollment, **given: Any) -> str:
-    return "The message waits for them." if message_send(enrollment=enrollment, **given) else ""
+    return (
+        "The message will be shown on their next page."
+        if message_send(enrollment=enrollment, **given)
+        else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def study_preview(request: ResearcherRequest, slug: str, path: str = "") -> Http
     name, _, rest = path.strip("/").partition("/")
     number, _, beyond = rest.partition("/")
     if not preview.steps:
-        messages.error(request, "There is nothing to show yet: the study offers no item.")
+        messages.error(request, "There is nothing to preview yet: the study has no items.")
         return redirect("annotation:study-detail", slug=slug)
     step = str(STAGES.get(name, name))
     first = Walk(request, preview, preview.steps[0], 0)
@@ -105,7 +105,7 @@ def study_preview(request: ResearcherRequest, slug: str, path: str = "") -> Http
     if name == "end":
         return _end(Walk(request, preview, preview.steps[-1], WORK_END))
     if step not in preview.steps:
-        messages.info(request, "In the study this leads on; the preview begins again here.")
+        messages.info(request, "In the study, annotators would continue here. The preview starts again.")
         return first.go(first.address(preview.steps[0]))
     walk = Walk(request, preview, step, _place(preview, step, number or request.POST.get("question", "")))
     if beyond.startswith("draft"):
@@ -143,7 +143,7 @@ def _eligibility(walk: Walk) -> HttpResponse:
     if form.is_valid():
         if not is_eligible(questions, form.answers):
             messages.info(
-                walk.request, "With these answers a person is told that the study looks for others."
+                walk.request, "People with these answers are told that they aren't a match for this study."
             )
         return walk.go(walk.following())
     return walk.page("eligibility", form=form, status=422 if form.is_bound else 200)

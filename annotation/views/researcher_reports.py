@@ -12,7 +12,7 @@ from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 DECISIONS = {
-    "withdraw": "The item is withdrawn: nobody else is given it. What was said of it stays.",
+    "withdraw": "The item is withdrawn: nobody else will get it. Its labels are kept.",
     "keep": "The item is kept.",
 }
 

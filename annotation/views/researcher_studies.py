@@ -163,7 +163,7 @@ def study_state(request: ResearcherRequest, slug: str) -> HttpResponse:
     try:
         change(study=study)
     except StudyRuleError as refusal:
-        messages.error(request, f"That did not work: {refusal.message}.")
+        messages.error(request, f"That didn't work: {refusal.message}.")
     else:
         messages.success(request, words)
     return _home(study)

@@ -41,7 +41,7 @@ def study_create_view(request: ResearcherRequest) -> HttpResponse:
     if request.method != "POST":
         form = _new_form(request)
         if not form.fields["dataset"].queryset.exists():  # type: ignore[attr-defined]
-            messages.info(request, "A study needs a dataset. Upload one first.")
+            messages.info(request, "A study needs a dataset. Import one first.")
             return redirect("annotation:dataset-upload")
         return _form_page(request, form)
     if request.POST.get("action"):
@@ -102,7 +102,7 @@ def _create(request: ResearcherRequest, form: StudyForm) -> Study | None:
             raise
         form.show_rule(refusal.field, refusal.message)
         return None
-    messages.success(request, "The study is a draft: look it over, then open it.")
+    messages.success(request, "The study is a draft: check it, then open it.")
     return study
 
 
@@ -226,9 +226,9 @@ def study_copy(request: ResearcherRequest, slug: str) -> HttpResponse:
     try:
         copied = study_duplicate(study=study, owner=request.user, slug=wanted)
     except StudyRuleError as refusal:
-        messages.error(request, f"It cannot be copied as it is: {refusal.message}.")
+        messages.error(request, f"It can't be copied as it is: {refusal.message}.")
         return redirect("annotation:study-detail", slug=study.slug)
     except IntegrityError:
         copied = study_of(request, wanted)
-    messages.success(request, "This is a copy, as a new draft.")
+    messages.success(request, "This is a copy: a new draft.")
     return redirect("annotation:study-edit", slug=copied.slug)

@@ -1,5 +1,7 @@
 """Files in the browser: a dataset, ready-made criteria for one, and the items that a study offers."""
 
+import shlex
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -51,7 +53,7 @@ def dataset_upload_view(request: ResearcherRequest) -> HttpResponse:
         "form": form,
         "mapping": mapping,
         "problems": _problems(form),
-        "crumbs": [("Datasets", reverse("annotation:dataset-list")), ("Upload", None)],
+        "crumbs": [("Datasets", reverse("annotation:dataset-list")), ("Import", None)],
     }
     return render(request, "annotation/researcher/dataset_upload.html", context)
 
@@ -90,7 +92,10 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
         raise
     except ImportFileError as error:
         for one in errors_of(error):
-            one.file = data["file"].name  # what contradicts the stored rows is found after the copy is gone
+            if not one.file.startswith(f"{data['file'].name}/"):  # a member of an archive
+                one.file = data[
+                    "file"
+                ].name  # what contradicts the stored rows is found after the copy is gone
         form.add_error("file", [str(one) for one in errors_of(error)])
         return None
     except DatasetImportError as error:
@@ -98,11 +103,31 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
         return None
     messages.success(request, result.summary())
     if bundle.verdicts:
-        messages.warning(
-            request,
-            "The judges' verdicts in the file were not stored. To store them, use import_dataset on the command line.",
-        )
+        messages.warning(request, _verdicts_words(form, len({one.judge for one in bundle.verdicts})))
     return result.dataset
+
+
+def _verdicts_words(form: DatasetUploadForm, n_judges: int) -> str:
+    """Judges are of the application above: which command stores the verdicts of this very file."""
+    data, named = form.cleaned_data, form.mapping
+    whose = "one judge" if n_judges == 1 else f"{n_judges:,} judges"
+    command = [
+        "python",
+        "manage.py",
+        "import_dataset",
+        data["format"],
+        data["file"].name,
+        "--name",
+        data["name"],
+    ]
+    if data["criteria"]:
+        command += ["--criteria", data["criteria"]]
+    if named:
+        command += ["--map", *(f"{column}={field.removesuffix('.')}" for column, field in named.items())]
+    return (
+        f"The verdicts of {whose} in the file were not stored. Import them as a file of their own "
+        f"(“Import verdicts” on this page), or run: {shlex.join(command)}"
+    )
 
 
 @researcher_action
@@ -116,7 +141,7 @@ def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
         messages.error(request, f"Nothing was changed. {' '.join(problems)}")
         return back
     changed = dataset_update(dataset=dataset, **form.cleaned_data)
-    messages.success(request, "The dataset was changed." if changed else "Nothing was different.")
+    messages.success(request, "The dataset was changed." if changed else "Nothing to change.")
     return back
 
 
@@ -130,7 +155,7 @@ def dataset_documentation(request: ResearcherRequest, name: str) -> HttpResponse
         messages.error(request, f"Nothing was changed. {' '.join(problems)}")
     else:
         changed = dataset_document(dataset=dataset, said=form.cleaned_data)
-        messages.success(request, "The description was saved." if changed else "Nothing was different.")
+        messages.success(request, "The description was saved." if changed else "Nothing to change.")
     return redirect(f"{reverse('annotation:dataset-detail', args=[name])}export/#describe")
 
 
@@ -146,7 +171,7 @@ def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
     except DatasetImportError as error:
         messages.error(request, f"Nothing was added. {error}")
     else:
-        words = f"{added} criteria were added." if added else "They were there already."
+        words = f"{added} criteria were added." if added else "The dataset already has these criteria."
         messages.success(request, words)
     return redirect(f"{reverse('annotation:dataset-detail', args=[dataset.name])}#criteria")
 
@@ -159,9 +184,9 @@ def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:
     back = redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
     if request.POST.get("action") == "forget":
         if study.state != "draft":
-            raise Http404("Only a draft can forget its choice.")
+            raise Http404("Only a draft can discard its chosen items.")
         items_choose(study=study, rows=[])
-        messages.success(request, "The study offers what its rules say again.")
+        messages.success(request, "The study now offers what its rules select.")
         return back
     form = ItemChoiceForm(request.POST, request.FILES)
     if not form.is_valid():

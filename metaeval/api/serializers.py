@@ -3,17 +3,20 @@
 from typing import Any
 
 from django.urls import reverse
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotation.api.base import Exact
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Kind
+from metaeval.api.selections import CriteriaAsked
+from metaeval.api.sources import MOST_ID, PreregistrationAsked, SourceAsked, VerdictAsked, row_field
 from metaeval.figures.sample import RISK
-from metaeval.models import Decision, Report, ReportJob
+from metaeval.models import Decision, Preregistration, Report, ReportJob
 from metaeval.selection.replacement import EPSILON
+from metaeval.selection.types import COMPOSITE
 from metaeval.services.promotions import LONGEST_REASON
 
-ANNOTATORS = ("alike", "these")
+_PROMOTED = rf"^([0-9a-f]{{8,64}}|{COMPOSITE})$"
 
 
 class ReportSerializer(serializers.ModelSerializer[Report]):
@@ -63,25 +66,14 @@ class JobSerializer(serializers.ModelSerializer[ReportJob]):
         return reverse("api:job", args=[job.pk])
 
 
-class VerdictAsked(Exact):
-    """What a verdict is asked for."""
-
-    margin = serializers.FloatField(
-        min_value=0, max_value=0.99, default=0.0, help_text="How much better is better in practice."
-    )
-    annotators = serializers.ChoiceField(
-        choices=ANNOTATORS, default="alike", help_text="Over which annotators a winner must win."
-    )
-
-
-class ReportWriteSerializer(VerdictAsked):
+class ReportWriteSerializer(PreregistrationAsked, VerdictAsked):
     """What to report on: a dataset or a study."""
 
     dataset = serializers.CharField(required=False)
     study = serializers.CharField(required=False)
     kind = serializers.ChoiceField(choices=Kind.choices, required=False)
     epsilon = serializers.FloatField(
-        min_value=0, max_value=1, default=EPSILON, help_text="Of the alternative annotator test."
+        min_value=0, max_value=1, default=EPSILON, help_text="Epsilon of the alternative annotator test."
     )
     pass_mark = serializers.FloatField(
         min_value=1, max_value=5, required=False, allow_null=True, help_text="Of rubrics."
@@ -89,21 +81,16 @@ class ReportWriteSerializer(VerdictAsked):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Ask for one of the two."""
+        attrs = super().validate(attrs)
         if bool(attrs.get("dataset")) == bool(attrs.get("study")):
             raise serializers.ValidationError("Name a dataset or a study.")
         return attrs
 
 
-class SourceAsked(Exact):
-    """Whose judgments: those of a sweep, or all of a dataset."""
-
-    sweep = serializers.IntegerField(min_value=1, max_value=2**62, required=False)
-    dataset = serializers.CharField(help_text="The dataset to compare on; without a sweep all its judgments.")
-
-
-class ComparisonSerializer(SourceAsked, VerdictAsked):
+class ComparisonSerializer(PreregistrationAsked, VerdictAsked, SourceAsked):
     """Judges to compare with people or with gold."""
 
+    dataset = serializers.CharField(help_text="The dataset to compare on; without a sweep all its judgments.")
     kind = serializers.ChoiceField(choices=Kind.choices, default=DEFAULT_KIND)
     against = serializers.ChoiceField(
         choices=("people", "gold"), required=False, help_text="What judges are compared with."
@@ -135,22 +122,88 @@ class DecisionDetailSerializer(DecisionSerializer):
         fields = (*DecisionSerializer.Meta.fields, "evidence")  # type: ignore[assignment]
 
 
-class DecisionWriteSerializer(SourceAsked, VerdictAsked):
-    """A judge of pairs to promote, by the comparison that was looked at."""
+class DecisionMadeSerializer(DecisionDetailSerializer):
+    """The decision that a promotion made; of one by a selection, that on the first of its datasets."""
 
-    fingerprint = serializers.RegexField(r"^[0-9a-f]{8,64}$", help_text="The judge's.")
+    together: Any = serializers.SerializerMethodField(
+        help_text="All decisions that the promotion made: one for each dataset with a share in it."
+    )
+
+    class Meta(DecisionDetailSerializer.Meta):
+        fields = (*DecisionDetailSerializer.Meta.fields, "together")  # type: ignore[assignment]
+
+    @extend_schema_field(DecisionSerializer(many=True))
+    def get_together(self, decision: Decision) -> Any:
+        """Return them all, in the order of their datasets."""
+        return DecisionSerializer(self.context["made"], many=True).data
+
+
+class DecisionWriteSerializer(PreregistrationAsked, CriteriaAsked, VerdictAsked, SourceAsked):
+    """A judge to promote, by the comparison or the selection that was looked at."""
+
+    by = serializers.ChoiceField(
+        choices=("comparison", "selection"),
+        default="comparison",
+        help_text="What the decision rests on: the comparison of pairs on one dataset, or a selection by criteria.",
+    )
+    fingerprint = serializers.RegexField(
+        _PROMOTED, help_text=f"The judge's; `{COMPOSITE}` for the composite of a selection."
+    )
     reason = serializers.CharField(max_length=LONGEST_REASON)
     inputs_hash = serializers.RegexField(
-        r"^[0-9a-f]{64}$", help_text="Of the comparison: the decision rests on its figures."
+        r"^[0-9a-f]{64}$", help_text="Of the comparison or selection: the decision rests on its figures."
     )
-    replaces = serializers.IntegerField(
-        min_value=1,
-        max_value=2**62,
+    replaces = row_field(
+        "By comparison: the current decision, which this one replaces; null if there is none.",
         required=False,
         allow_null=True,
         default=None,
-        help_text="The decision in force, which this one replaces; null where there is none.",
+    )
+    in_force = serializers.DictField(
+        child=serializers.IntegerField(min_value=1, max_value=MOST_ID, allow_null=True),
+        required=False,
+        default=dict,
+        help_text="By selection: the current decision by the name of its dataset; these are replaced.",
+    )
+    override = serializers.BooleanField(
+        default=False,
+        help_text="Promote it although a constraint isn't satisfied, or something else speaks against it.",
     )
     risk = serializers.FloatField(
         min_value=0.001, max_value=0.5, default=RISK, help_text="The share of errors that is accepted."
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """What belongs to the other basis is refused: left out silently, it would be thought to count."""
+        attrs = super().validate(attrs)
+        by_selection = attrs["by"] == "selection"
+        if not by_selection and not attrs.get("dataset"):
+            raise serializers.ValidationError({"dataset": "Name the dataset of the comparison."})
+        other = ("replaces",) if by_selection else (*CriteriaAsked().fields, "in_force", "override")
+        given = set(self.initial_data) & set(other)
+        wanted = "a comparison" if by_selection else "a selection"
+        if wrong := {name: f"It belongs to {wanted}." for name in given if attrs.get(name)}:
+            raise serializers.ValidationError(wrong)
+        return attrs
+
+
+class PreregistrationSerializer(serializers.ModelSerializer[Preregistration]):
+    """A plan of a study that was frozen before there were results."""
+
+    dataset: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    created_by: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
+
+    class Meta:
+        model = Preregistration
+        fields: tuple[str, ...] = ("id", "title", "dataset", "sha256", "created_by", "created_at")
+        read_only_fields: tuple[str, ...] = fields
+
+
+class PreregistrationDetailSerializer(PreregistrationSerializer):
+    """The same with what was planned."""
+
+    content: Any = serializers.DictField(read_only=True)
+
+    class Meta(PreregistrationSerializer.Meta):
+        fields = (*PreregistrationSerializer.Meta.fields, "content")
+        read_only_fields = fields

@@ -7,8 +7,8 @@ A kind has a module of its own, and an entry in `FIGURES`.
 from __future__ import annotations
 
 from annotation.kinds import kind_of
-from metaeval.figures import answer_ranking, checklist, importance, pairwise, rubric
-from metaeval.figures.figure import Figure, KindFigures, Unit
+from metaeval.figures import answer_ranking, checklist, classification, importance, pairwise, rubric
+from metaeval.figures.figure import Figure, KindFigures, ScoreWords, Unit
 from metaeval.figures.sample import JudgeSample, Sample
 
 FIGURES: dict[str, KindFigures] = {
@@ -17,5 +17,6 @@ FIGURES: dict[str, KindFigures] = {
     "checklist": checklist.KIND,
     "importance": importance.KIND,
     "answer_ranking": answer_ranking.KIND,
+    "classification": classification.KIND,
 }
 KIND_LABELS = {name: kind_of(name).label for name in FIGURES}

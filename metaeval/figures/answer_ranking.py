@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
 from metaeval.figures.rankings import (
     ALIKE,
     BELOW_BEST,
@@ -17,6 +17,7 @@ from metaeval.figures.rankings import (
     people_figures,
     spearman_figure,
 )
+from metaeval.figures.retest import RETEST
 from metaeval.inputs import JudgeAnswers
 
 
@@ -68,6 +69,7 @@ JUDGES = (
     MINUS_PEOPLE,
     BELOW_BEST,
     UNDEFINED,
+    *RETEST,
     UNPARSED,
 )
 KIND = KindFigures(
@@ -80,6 +82,17 @@ KIND = KindFigures(
     of_everyone="spearman",
     finer=("normalised", "expected", "scores"),
     methods=(SPEARMAN,),
+    conventions=(Convention(("pearson",), "likelihood_correlation", {"method": "pearson"}),),
     ranked="Judges are ranked by Pearson's correlation with {against}, averaged over questions.",
     against={"people": EACH, "gold": "human votes, or the gold ranks"},
+    scores={
+        "pearson": ScoreWords(
+            "sets of answers",
+            "correlation with human annotators, (1 + r) / 2",
+            "correlation with votes or gold ranks, (1 + r) / 2",
+            "correlation, (1 + r) / 2",
+            "The score is (1 + r) / 2 with Pearson's r between a judge's ranks and the annotators' votes or "
+            "ranks: 100% is perfect agreement, 50% is chance, 0% is the reverse.",
+        ),
+    },
 )

@@ -8,20 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
 
 from metaeval.figures.figure import GROUPS, Figure
-from metaeval.figures.sample import RISK, ByGroup, Part, Ratio
+from metaeval.figures.sample import RISK, ByGroup, JudgeSample, Part, Ratio
 from metaeval.inputs import Booleans, Floats, Integers
-from metaeval.stats import Estimate, abstention_threshold, calibration_error
+from metaeval.stats import Estimate, abstention_threshold
+from metaeval.stats.calibration import calibration_estimate
 from metaeval.stats.confusion import NO_NEGATIVE, NO_POSITIVE, Outcomes, outcomes
-from metaeval.stats.estimate import fields_of
 
-_ONLY_THESE = "the majority of these annotators stands for what is right"
-_NO_CERTAINTY = "no verdict with a known right answer says how sure it is"
+_ONLY_THESE = "the majority of these annotators counts as right"
+_NO_CERTAINTY = "no verdict with a known right answer has a certainty"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,17 +102,17 @@ class BinaryAnswers:
         """Calibration error of the certainty, by group of items; with or without intervals."""
         if self.chance is None:
             return None
+        certainty, right = self.certainty, self.right
 
         def of(members: Booleans) -> Estimate:
-            found = calibration_error(
-                self.certainty,
-                self.right,
-                where=members[self.item],
-                clusters=self.cluster,
-                weights=self.weights,
+            rows = np.flatnonzero(members[self.item])
+            estimate = calibration_estimate(
+                certainty[rows],
+                right[rows],
+                clusters=self.cluster[rows],
+                weights=None if self.weights is None else self.weights[rows],
                 confidence=confidence,
             )
-            estimate = Estimate(**fields_of(found))
             return estimate if intervals else replace(estimate, low=math.nan, high=math.nan, method="none")
 
         return ByGroup(of)
@@ -138,6 +138,19 @@ class BinaryAnswers:
 
 
 Read = Callable[[Any], BinaryAnswers | None]
+
+
+def read_once(method: Any) -> Any:
+    """Have a judge's answers read once beside each target: every figure of errors and of confidence asks for them."""
+
+    @wraps(method)
+    def read(self: JudgeSample, *, gold: bool) -> BinaryAnswers | None:
+        if gold not in self.answers_read:
+            self.answers_read[gold] = method(self, gold=gold)
+        found: BinaryAnswers | None = self.answers_read[gold]
+        return found
+
+    return read
 
 
 def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False) -> tuple[Figure, ...]:
@@ -180,13 +193,13 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             "precision",
             "Precision",
             f"Of those that the judge says are {positive}, the share that is by {right}.",
-            "the judge calls none positive",
+            "the judge calls no item positive",
         ),
         rate(
             "f1",
             "F1",
             "Harmonic mean of precision and true positive rate.",
-            "neither the judge nor what is right calls any positive",
+            "neither the judge nor the right answers call any item positive",
         ),
         Figure(
             f"brier_score{suffix}",
@@ -204,8 +217,8 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
         Figure(
             f"calibration_error{suffix}",
             f"Calibration error{words}",
-            f"Root mean squared gap between the judge's certainty and how often it is right by {right}, by bins, freed "
-            "of what chance adds.",
+            f"Root mean squared gap between the judge's certainty and how often it is right by {right}, by bins, "
+            "corrected for bias.",
             partial(_calibration, read=read),
             short="Calibration error",
             in_pages=False,

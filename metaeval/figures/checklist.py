@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.binary import BinaryAnswers, binary_figures
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
+from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     RISK,
     ByGroup,
@@ -23,7 +24,6 @@ from metaeval.figures.sample import (
     mean_of,
     means_by,
     part_mask,
-    row_sums,
     share_of,
 )
 from metaeval.inputs import UNSURE, Booleans, Floats, Integers, Items, JudgeAnswers, baseline_judge
@@ -37,7 +37,7 @@ from metaeval.stats import (
     leave_one_out_contributions,
     pairwise_agreement_contributions,
 )
-from metaeval.stats.arrays import slots_of
+from metaeval.stats.arrays import row_sums, slots_of
 from metaeval.stats.counts import read_labels
 from metaeval.stats.crossed import CrossedScores, Crossing
 from metaeval.stats.crossed_sums import (
@@ -212,6 +212,7 @@ class ChecklistJudge(JudgeSample):
         sums = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
         return CrossedRatio(sums, sample.crossing, (-1.0, 1.0))
 
+    @read_once
     def binary(self, *, gold: bool) -> BinaryAnswers:  # noqa: ARG002
         """Its answers, yes or no, by question; the options of the sample say beside what."""
         sample, stored = self.sample, self.judge.probability
@@ -227,7 +228,8 @@ class ChecklistJudge(JudgeSample):
         )
 
     def threshold(self, risk: float = RISK) -> dict[str, Any] | None:
-        return self.binary(gold=self.sample.against_gold).threshold(self.sample.options.confidence, risk)
+        answers: BinaryAnswers = self.binary(gold=self.sample.against_gold)
+        return answers.threshold(self.sample.options.confidence, risk)
 
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""
@@ -475,8 +477,9 @@ class ChecklistSample(Sample):
         divided = int((np.isnan(self.target) & labelled).sum())
         if divided and not self.against_gold:
             found.append(
-                f"On {divided:,} of {int(labelled.sum()):,} labeled questions people are divided or could not tell: "
-                "these take no part in the agreement of judges."
+                f"On {divided:,} of {int(labelled.sum()):,} labeled questions annotators are divided or could not "
+                "tell: "
+                "these are left out of the agreement of judges."
             )
         if not self.has_tree.any():
             found.append("No aspect depends on another, so TOWER would be the same as DRFR and is left out.")
@@ -606,6 +609,7 @@ JUDGES = (
         compares=True,
         alike=ChecklistJudge.difference_alike,
     ),
+    *RETEST,
     UNPARSED,
     *binary_figures(partial(ChecklistJudge.binary, gold=False), "yes", "the target"),
 )
@@ -634,6 +638,22 @@ KIND = KindFigures(
         "DRFR is the share of an item's questions answered with yes, cannot tell counting as no; TOWER weighs a "
         "question by one over its level in the tree of aspects.",
     ),
+    conventions=(
+        Convention(("drfr",), "drfr", {"average": "macro", "unsure": "not_followed"}),
+        Convention(("tower",), "tower_score", {"average": "macro", "unsure": "not_followed"}),
+    ),
     ranked="Judges are ranked by the share of questions that they answer as {against}.",
     against={"people": "most human annotators did", "gold": "the gold answers"},
+    scores={
+        "agreement": ScoreWords(
+            "checklists",
+            "agreement with human annotators per question",
+            "agreement with gold answers per question",
+            "agreement per question",
+            "Agreement per question is the share of questions that a judge answers as most annotators do (or as the "
+            "gold answers do), pooled over all questions. Questions on which annotators are evenly divided are "
+            "excluded; “cannot tell” is wrong. Guessing reaches 50%; the row of the baseline shows what always “yes” "
+            "reaches.",
+        ),
+    },
 )

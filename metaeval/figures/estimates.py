@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.figures.groups import Layout
-from metaeval.inputs import Floats
+from metaeval.inputs import Booleans, Floats
 from metaeval.stats import Estimate, Resamples
 from metaeval.stats.combined import combined_interval
 from metaeval.stats.intervals import clusters_counted, interval
@@ -67,13 +67,15 @@ def breakdowns(
     shared = resamples.n_clusters * resamples.n_resamples <= _SHARED_DRAWS
     per_measure = 2 * len(layout.groups)
     together = max(1, _CHUNK // max(1, resamples.n_resamples) // per_measure) if shared else 1
+    groups = [_Members(group.members, resamples) for group in layout.groups]
+    asked = _Asked(layout, resamples, confidence)
     result: dict[str, Breakdown] = {}
     for start in range(0, len(measures), together):
         chunk = measures[start : start + together]
         defined = [measure for measure in chunk if measure.bottom.any()]
         draws = _draws(defined, layout, resamples)
         for measure in chunk:
-            result[measure.name] = _breakdown(measure, layout, resamples, confidence, draws.get(measure.name))
+            result[measure.name] = _breakdown(measure, groups, asked, draws.get(measure.name))
     return result
 
 
@@ -109,22 +111,15 @@ def _is_bounded(measure: Measure) -> bool:
 
 
 def _breakdown(
-    measure: Measure, layout: Layout, resamples: Resamples, confidence: float, draws: Floats | None
+    measure: Measure, groups: Sequence["_Members"], asked: "_Asked", draws: Floats | None
 ) -> Breakdown:
-    result: Breakdown = {}
-    values = np.full(len(layout.groups), math.nan)
-    parts: list[tuple[Floats, Floats]] = []
-    counted = measure.bottom > 0
-    for place, group in enumerate(layout.groups):
-        inside = counted & group.members
-        if inside.any():
-            values[place] = measure.top[inside].sum() / measure.bottom[inside].sum()
-        parts.append(_parts(measure, inside, float(values[place]), resamples))
+    layout, result = asked.layout, Breakdown()
+    parts = [_part(measure, members) for members in groups]
+    values = np.array([part.value for part in parts])
+    for place, (group, part) in enumerate(zip(layout.groups, parts, strict=True)):
+        spread = ratio_spread(part.deviations, part.sizes) if part.n else None
         column = np.zeros(0) if draws is None else draws[:, place]
-        spread = ratio_spread(*parts[place]) if inside.any() else None
-        found = _estimate(
-            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds, spread
-        )
+        found = _estimate(measure, part, column, asked.confidence, measure.bounds, spread)
         if group.kind == "overall":
             result["overall"] = found
         else:
@@ -132,23 +127,30 @@ def _breakdown(
     for combination in layout.combinations:
         if combination.is_difference and not measure.gap:
             continue
-        used = np.flatnonzero(combination.weights)
+        used = np.flatnonzero(combination.weights).tolist()
         weights = combination.weights[used]
-        value = float((values[used] * weights).sum())
-        column = np.zeros(0) if draws is None else draws[:, used] @ weights
-        inside = counted & np.any([layout.groups[place].members for place in used], axis=0)
         bounds = measure.bounds
         if bounds is not None and combination.is_difference:
             bounds = (bounds[0] - bounds[1], bounds[1] - bounds[0])
-        deviations = np.stack([parts[place][0] for place in used], axis=1)
-        sizes = np.stack([parts[place][1] for place in used], axis=1)
-        together = None if math.isnan(value) else spread_of(deviations @ weights, sizes @ np.abs(weights))
-        found = _estimate(measure, value, column, inside, resamples, confidence, bounds, together)
+        column = np.zeros(0) if draws is None else draws[:, used] @ weights
+        counted = (measure.bottom > 0) & np.any([layout.groups[place].members for place in used], axis=0)
+        n_clusters = clusters_counted(counted, asked.resamples)
+        deviations = np.stack([groups[place].in_all(parts[place].deviations) for place in used], axis=1)
+        sizes = np.stack([groups[place].in_all(parts[place].sizes) for place in used], axis=1)
+        whole = _Part(
+            float((values[used] * weights).sum()),
+            np.einsum("ij,j->i", deviations, weights),
+            np.einsum("ij,j->i", sizes, np.abs(weights)),
+            int(np.count_nonzero(counted)),
+            n_clusters,
+        )
+        spread = None if math.isnan(whole.value) else spread_of(whole.deviations, whole.sizes)
+        found = _estimate(measure, whole, column, asked.confidence, bounds, spread)
         if found["low"] is not None and measure.bounds is not None:
             ends = combined_interval(
-                values[used], deviations, sizes, weights, confidence=confidence, bounds=measure.bounds
+                values[used], deviations, sizes, weights, confidence=asked.confidence, bounds=measure.bounds
             )
-            low, high = (_rounded(end * measure.scale) for end in ends)
+            low, high = (rounded(end * measure.scale) for end in ends)
             found |= {"low": min(found["low"], low), "high": max(found["high"], high)}
         result.setdefault(combination.kind, {})[combination.name] = found
     if "gap" in result:
@@ -156,40 +158,72 @@ def _breakdown(
     return result
 
 
-def _parts(measure: Measure, inside: Any, value: float, resamples: Resamples) -> tuple[Floats, Floats]:
-    """What each cluster adds to the deviation of a figure from its value, and its weight in the figure."""
-    bottom = np.where(inside, measure.bottom, 0.0)
-    whole = bottom.sum()
-    if not whole:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """What all measures of a call share."""
+
+    layout: Layout
+    resamples: Resamples
+    confidence: float
+
+
+class _Members:
+    """The items of a group, with their clusters alone: a group costs what it is large."""
+
+    def __init__(self, members: Booleans, resamples: Resamples) -> None:
+        self.rows = np.flatnonzero(members)
+        self.resamples = resamples.among(self.rows)
+        self._whole = resamples
+
+    def in_all(self, by_cluster: Floats) -> Floats:
+        """Numbers of these clusters, in the places of all clusters."""
+        codes = self.rows if self._whole.codes is None else self._whole.codes[self.rows]
+        own = np.arange(len(codes)) if self.resamples.codes is None else self.resamples.codes
+        found = np.zeros(self._whole.n_clusters)
+        found[codes] = by_cluster[own]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A figure of a group: what each cluster adds to its deviation from its value, and weighs in it."""
+
+    value: float
+    deviations: Floats
+    sizes: Floats
+    n: int
+    n_clusters: int
+
+
+def _part(measure: Measure, members: _Members) -> _Part:
+    top, bottom, resamples = measure.top[members.rows], measure.bottom[members.rows], members.resamples
+    inside = bottom > 0
+    n = int(np.count_nonzero(inside))
+    if not n:
         nothing = np.zeros(resamples.n_clusters)
-        return nothing, nothing
-    columns = np.stack([np.where(inside, measure.top, 0.0), bottom], axis=1)
-    tops, bottoms = (resamples.cluster_totals(columns) / whole).T
-    return tops - value * bottoms, bottoms
+        return _Part(math.nan, nothing, nothing, 0, 0)
+    if n < len(inside):
+        top, bottom = np.where(inside, top, 0.0), np.where(inside, bottom, 0.0)
+    whole = bottom.sum()
+    value = float(top.sum() / whole)
+    sizes = resamples.cluster_sums(bottom) / whole
+    deviations = resamples.cluster_sums(top) / whole - value * sizes
+    return _Part(value, deviations, sizes, n, int(np.count_nonzero(sizes)))
 
 
 def _estimate(
-    measure: Measure,
-    value: float,
-    draws: Floats,
-    counted: Any,
-    resamples: Resamples,
-    confidence: float,
-    bounds: Bounds,
-    spread: Spread | None,
+    measure: Measure, part: _Part, draws: Floats, confidence: float, bounds: Bounds, spread: Spread | None
 ) -> dict[str, Any]:
-    n = int(np.count_nonzero(counted))
-    if math.isnan(value):
-        return plain(Estimate(math.nan, math.nan, math.nan, n=n, reason=measure.reason))
-    n_clusters = clusters_counted(counted, resamples)
+    if math.isnan(part.value):
+        return plain(Estimate(math.nan, math.nan, math.nan, n=part.n, reason=measure.reason))
     low, high, method = interval(
-        value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread
+        part.value, draws, n_clusters=part.n_clusters, confidence=confidence, bounds=bounds, spread=spread
     )
     reason = None
     if math.isnan(low) and len(draws):
         reason = "no interval: the items share one instruction"
-    scale = measure.scale
-    return plain(Estimate(value * scale, low * scale, high * scale, n, n_clusters, method, reason))
+    value, low, high = (measure.scale * number for number in (part.value, low, high))
+    return plain(Estimate(value, low, high, part.n, part.n_clusters, method, reason))
 
 
 def plain(estimate: Estimate) -> dict[str, Any]:
@@ -197,7 +231,7 @@ def plain(estimate: Estimate) -> dict[str, Any]:
 
     The last bits of a sum depend on the order in which a machine adds; a report must not.
     """
-    result = {name: _rounded(value) for name, value in estimate.as_dict().items()}
+    result = {name: rounded(value) for name, value in estimate.as_dict().items()}
     if result["low"] is None:
         result.setdefault("reason", "no intervals were asked for")
     elif estimate.method != "percentile":
@@ -205,7 +239,16 @@ def plain(estimate: Estimate) -> dict[str, Any]:
     return result
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """A number to twelve digits, null where it is none; of a mapping each of its values.
+
+    Examples
+    --------
+    >>> rounded({"threshold": 0.1 + 0.2, "bound": math.nan, "n": 3})
+    {'threshold': 0.3, 'bound': None, 'n': 3}
+    """
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):

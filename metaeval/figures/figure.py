@@ -110,9 +110,54 @@ OPTIONS = ("against", "confidence", "n_resamples", "seed", "margin", "annotators
 UNPARSED = Figure(
     "unparsed_rate",
     "Unparsed",
-    "Share of the judgments that could not be read, or never came.",
+    "Share of the judgments that are unparsed or missing.",
     JudgeSample.unparsed,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What figures of a kind do where papers differ, as arguments of a function of `metaeval.stats`.
+
+    Attributes
+    ----------
+    figures : tuple of str
+        Of people or of judges.
+    function : str
+    arguments : mapping
+        What stands fixed; a report's options and these together are compared with a preset's.
+    """
+
+    figures: tuple[str, ...]
+    function: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWords:
+    """The words of a score of judges, in a choice between them.
+
+    Attributes
+    ----------
+    items : str
+        What is judged, as many.
+    people, gold : str
+        The score on a dataset of each role, as it stands in a sentence.
+    short : str
+        The score in a column's head, whatever the role; empty where it depends on the role.
+    meaning : str
+        What the score is, and what is had by chance.
+    """
+
+    items: str
+    people: str
+    gold: str
+    short: str = ""
+    meaning: str = ""
+
+    def role(self, role: str) -> str:
+        """The score on a dataset of a role."""
+        return self.people if role == "people" else self.gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,10 +203,14 @@ class KindFigures:
         What n counts.
     methods : tuple of str
         How figures of people are computed.
+    conventions : tuple of Convention
+        By which a report says which presets of papers its figures follow.
     ranked : str
         By what judges are ranked; ``{against}`` is one of `against`.
     against : mapping of str
         What judges are compared with, by the option.
+    scores : mapping of str
+        What the score of each of the primaries is called in a choice between judges, the first one's first.
     """
 
     sample: type[Sample]
@@ -186,8 +235,10 @@ class KindFigures:
     sides: tuple[str, ...] = ()
     counted: str = "n counts items."
     methods: tuple[str, ...] = ()
+    conventions: tuple[Convention, ...] = ()
     ranked: str = ""
     against: Mapping[Against, str] = field(default_factory=dict)
+    scores: Mapping[str, ScoreWords]
 
     def of_judges(self, name: str) -> Figure:
         """A figure of judges by its name."""

@@ -1,6 +1,6 @@
 """The figures of rankings of aspects by importance."""
 
-from metaeval.figures.figure import UNPARSED, KindFigures
+from metaeval.figures.figure import UNPARSED, KindFigures, ScoreWords
 from metaeval.figures.rankings import (
     ALIKE,
     BELOW_BEST,
@@ -15,6 +15,7 @@ from metaeval.figures.rankings import (
     people_figures,
     spearman_figure,
 )
+from metaeval.figures.retest import RETEST
 
 PEOPLE = people_figures("aspect", "instructions")
 JUDGES = (
@@ -27,6 +28,7 @@ JUDGES = (
     MINUS_PEOPLE,
     BELOW_BEST,
     UNDEFINED,
+    *RETEST,
     UNPARSED,
 )
 KIND = KindFigures(
@@ -40,4 +42,14 @@ KIND = KindFigures(
     methods=(SPEARMAN,),
     ranked="Judges are ranked by Spearman's rho with {against}, averaged over items.",
     against={"people": EACH, "gold": "the gold ranks"},
+    scores={
+        "spearman": ScoreWords(
+            "importance rankings",
+            "rank agreement with human annotators, (1 + rho) / 2",
+            "rank agreement with the gold ranks, (1 + rho) / 2",
+            "rank agreement",
+            "Rank agreement is (1 + rho) / 2 with Spearman's rho between a judge and each annotator, averaged over "
+            "annotators (or the gold ranks): 100% is the same order, 50% is chance, 0% is the reverse order.",
+        ),
+    },
 )

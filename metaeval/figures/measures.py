@@ -155,35 +155,41 @@ def _crossed(
     members: Booleans,
     people: People = "fixed",
 ) -> Estimate:
-    """Of a population of annotators: these, or others like them."""
+    """Of a population of annotators, these or others like them; of a group from its items and labels alone."""
     if isinstance(part, CrossedRatio):
         return _crossed_ratio(sample, part, weights, members, people)
-    item = part.item
+    within = sample.within(members, part.labels.crossing, part.item, part.resamples)
+    rows, labels = within.rows, within.labels
+    item = rows if part.item is None else part.item[rows]
     options: Any = {
-        "where": members if item is None else members[item],
-        "weights": weights if weights is None or item is None else weights[item],
-        "resamples": part.resamples or sample.resamples,
+        "weights": None if weights is None else weights[item],
+        "resamples": within.resamples,
         "confidence": sample.options.confidence,
         "people": people,
+        "crossing": within.crossing,
     }
+    scores = part.scores.among(rows, labels)
     if part.minus is None:
-        return part.labels.estimate(part.scores, **options)
-    return _plain_gap(part.labels.difference(part.scores, part.minus, **options))
+        return part.labels.estimate(scores, **options)
+    return _plain_gap(part.labels.difference(scores, part.minus.among(rows, labels), **options))
 
 
 def _crossed_ratio(
     sample: Sample, part: CrossedRatio, weights: Floats | None, members: Booleans, people: People
 ) -> Estimate:
+    within = sample.within(members, part.crossing)
+    rows, labels = within.rows, within.labels
     options: Any = {
-        "where": members,
-        "weights": weights,
-        "resamples": sample.resamples,
+        "weights": None if weights is None else weights[rows],
+        "resamples": within.resamples,
         "confidence": sample.options.confidence,
         "bounds": part.bounds,
     }
+    sums = part.sums.among(rows, labels)
     if part.minus is not None:
-        return _plain_gap(sums_difference(part.sums, part.minus, part.crossing, people=people, **options))
-    return sums_estimate(part.sums, part.crossing, **options)
+        minus = part.minus.among(rows, labels)
+        return _plain_gap(sums_difference(sums, minus, within.crossing, people=people, **options))
+    return sums_estimate(sums, within.crossing, **options)
 
 
 def _plain_gap(gap: PairedDifference) -> Estimate:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.binary import BinaryAnswers, binary_figures
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
+from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     RISK,
     ByGroup,
@@ -21,7 +22,6 @@ from metaeval.figures.sample import (
     Ratio,
     Sample,
     mean_of,
-    row_sums,
     share_of,
 )
 from metaeval.inputs import GOLD, Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
@@ -39,7 +39,7 @@ from metaeval.stats import (
     pairwise_agreement_contributions,
     positional_agreement_contributions,
 )
-from metaeval.stats.arrays import slots_of
+from metaeval.stats.arrays import row_sums, slots_of
 from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.crossed import CrossedScores
 from metaeval.stats.crossed_pairs import pair_sums
@@ -156,8 +156,8 @@ class PairJudge(JudgeSample):
         # Not judged is not the same as unparsed: what was not judged takes no part.
         scores = np.stack([score(column) for column in self.verdicts.T], axis=1)
         counted = self.judged & ~np.isnan(scores)
-        n = counted.sum(axis=1)
-        return np.where(n > 0, np.where(counted, scores, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+        n, total = row_sums(counted), row_sums(np.where(counted, scores, 0.0))
+        return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
     def positional(self, *, unparsed_agree: bool) -> Ratio:
         """The same verdict in both orders."""
@@ -170,6 +170,7 @@ class PairJudge(JudgeSample):
         reason = _NO_VERDICT if both.any() else _ONE_ORDER
         return mean_of(np.where(both & readable, same, np.nan), reason)
 
+    @read_once
     def binary(self, *, gold: bool) -> BinaryAnswers | None:
         """Its verdicts as answers: is the first response better?"""
         sample = self.sample
@@ -217,7 +218,7 @@ class PairJudge(JudgeSample):
         """US dollars or seconds of a judgment."""
         amounts = getattr(self.judge, name)
         measured = self.judged & ~np.isnan(amounts)
-        return Ratio(np.where(measured, amounts, 0.0).sum(axis=1), row_sums(measured), _NOT_MEASURED, scale)
+        return Ratio(row_sums(np.where(measured, amounts, 0.0)), row_sums(measured), _NOT_MEASURED, scale)
 
     def ties(self) -> Ratio:
         """Ties among parsed verdicts."""
@@ -477,8 +478,8 @@ def _credit(choices: Floats) -> Floats:
 
 def _mean_known(values: Floats) -> Floats:
     known = ~np.isnan(values)
-    n = known.sum(axis=1)
-    return np.where(n > 0, np.where(known, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+    n, total = row_sums(known), row_sums(np.where(known, values, 0.0))
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
 
 def _longer(sample: PairSample) -> Floats:
@@ -642,7 +643,7 @@ PEOPLE = (
         "30 characters.",
         PairSample.first_label,
         gap=True,
-        only_these="which label is an item's first is chance",
+        only_these="the order of an item's labels is arbitrary",
     ),
 )
 JUDGES = (
@@ -657,7 +658,7 @@ JUDGES = (
         gap=True,
         # Not "of items": agreement is a mean over the labels left out.
         lead="{name} agrees with human annotators on {value}",
-        lacking="No judged item has two labels, so there is nobody to agree with yet.",
+        lacking="No judged item has two labels, so leave-one-out agreement is undefined so far.",
         alike=PairJudge.with_alike,
     ),
     Figure(
@@ -716,7 +717,7 @@ JUDGES = (
         "squared_distance",
         "Squared distance from label shares (Brier)",
         "Squared distance between the judge's shares of verdicts and the shares of human labels, summed over the "
-        "choices and averaged over items, without what few labels add; 0 is the same distribution.",
+        "choices and averaged over items, corrected for the bias of few labels; 0 is the same distribution.",
         partial(PairJudge.distance, measure="squared"),
         "number",
         distance_bounds("squared"),
@@ -727,8 +728,8 @@ JUDGES = (
     Figure(
         "total_variation",
         "Total variation from label shares",
-        "Share of the judge's verdicts of an item that would have to be others to match the shares of human labels, "
-        "averaged over items; few labels add to it.",
+        "Share of the judge's verdicts of an item that would have to change to match the shares of human labels, "
+        "averaged over items; biased upward with few labels.",
         partial(PairJudge.distance, measure="total_variation"),
         "number",
         distance_bounds("total_variation"),
@@ -740,7 +741,7 @@ JUDGES = (
         "js_divergence",
         "Jensen-Shannon divergence from label shares",
         "Jensen-Shannon divergence, in bits, between the judge's shares of verdicts and the shares of human labels, "
-        "averaged over items; few labels add to it.",
+        "averaged over items; biased upward with few labels.",
         partial(PairJudge.distance, measure="jensen_shannon"),
         "number",
         distance_bounds("jensen_shannon"),
@@ -760,6 +761,7 @@ JUDGES = (
         only_these=_ONLY_THESE,
         in_pages=False,
     ),
+    *RETEST,
     UNPARSED,
     Figure("tie_rate", "Ties", "Share of ties among the parsed verdicts.", PairJudge.ties),
     Figure(
@@ -826,6 +828,10 @@ KIND = KindFigures(
         "Chance that this annotator's label is the mode of the other labels of the same pair.",
         PairSample.leave_one_out,
     ),
+    conventions=(
+        Convention(("leave_one_out",), "leave_one_out_agreement"),
+        Convention(("accuracy",), "accuracy", {"hedge": 0.5}),  # a tie is half an answer, whatever is chosen
+    ),
     of_everyone="leave_one_out",
     options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon", "margin", "annotators"),
     n_resamples=10_000,
@@ -836,4 +842,7 @@ KIND = KindFigures(
     says_undefined=True,
     sides=("First response better", "Second response better"),
     counted="n counts pairs.",
+    scores={
+        "agreement": ScoreWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
+    },
 )

@@ -375,7 +375,7 @@ def undefined_rate(function: Any) -> Figure:
         "Share of the compared items on which a ranking is constant, so that there is no correlation.",
         function,
         compares=True,
-        only_these="it counts constant rankings, and is no agreement",
+        only_these="it counts constant rankings and isn't an agreement",
     )
 
 

@@ -8,9 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.binary import BinaryAnswers, binary_figures
-from metaeval.figures.figure import CORRELATION, GROUPS, OPTIONS, UNPARSED, Figure, KindFigures
+from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
+from metaeval.figures.figure import (
+    CORRELATION,
+    GROUPS,
+    OPTIONS,
+    UNPARSED,
+    Convention,
+    Figure,
+    KindFigures,
+    ScoreWords,
+)
 from metaeval.figures.groups import Layout, layout_of
+from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     ByCriterion,
     CrossedRatio,
@@ -261,6 +271,7 @@ class RubricJudge(JudgeSample):
         """Of all its ratings."""
         return mean_of(self.table[:, :-1], _NO_TARGET)
 
+    @read_once
     def binary(self, *, gold: bool) -> BinaryAnswers | None:  # noqa: ARG002
         """Whether it passes each rating, by item and criterion; None where no pass mark was asked for.
 
@@ -629,8 +640,8 @@ JUDGES = (
     Figure(
         "closeness",
         "Closeness of ratings",
-        "One minus the mean distance of the judge's rating to the target's as a share of the widest one; a rating that "
-        "could not be read is as far off as can be.",
+        "One minus the mean distance of the judge's rating to the target's as a share of the widest one; an unparsed "
+        "rating counts as the maximum distance.",
         partial(RubricJudge.agreement, primary="closeness"),
         axes=_SCENARIOS,
         compares=True,
@@ -640,7 +651,7 @@ JUDGES = (
     Figure(
         "within_one",
         "Within one point",
-        "Share of the ratings within one point of the target's; one that could not be read is not.",
+        "Share of the ratings within one point of the target's; an unparsed rating is not.",
         partial(RubricJudge.agreement, primary="within_one"),
         axes=_PARTS,
         compares=True,
@@ -701,6 +712,7 @@ JUDGES = (
         alike=partial(RubricJudge.of_criterion_alike, primary="mean_absolute_error"),
     ),
     _mean_rating(RubricJudge.mean_rating),
+    *RETEST,
     UNPARSED,
     *binary_figures(partial(RubricJudge.binary, gold=False), "at or above the pass mark", "the target"),
 )
@@ -733,6 +745,33 @@ KIND = KindFigures(
         "unweighted means of their figures (HELM Instruct's means over scenarios), with the interval of independent "
         "strata.",
     ),
+    conventions=(
+        Convention(("pair_near",), "pairwise_agreement", {"tolerance": NEAR}),
+        Convention(("within_one",), "tolerant_accuracy", {"tolerance": NEAR}),
+        Convention(("alpha",), "krippendorff_alpha", {"level": "ordinal"}),
+        Convention(("pearson", "pearson_expected"), "evaluator_correlations", {"method": "pearson"}),
+    ),
     ranked="Judges are ranked by how close their ratings are to {against}.",
     against={"people": "human annotators' mean ratings", "gold": "the gold ratings"},
+    scores={
+        "closeness": ScoreWords(
+            "rated responses",
+            "closeness to human ratings",
+            "closeness to the gold ratings",
+            "closeness",
+            "Closeness is 1 minus the mean distance of a judge's ratings from the mean human rating (or from the gold "
+            "one), as a share of the 4 points between 1 and 5: 100% is the same rating on every criterion, 75% is one "
+            "point off. It has no fixed chance level: the baseline "
+            "that always gives the median shows what can be reached without reading.",
+        ),
+        "within_one": ScoreWords(
+            "rated responses",
+            "ratings within one point of human ratings",
+            "ratings within one point of the gold ratings",
+            "within one point",
+            "Within one point is the share of a judge's ratings that are at most one point from the mean human rating "
+            "(or from the gold one), over criteria: the tolerant accuracy of HELM Instruct. It has no fixed chance "
+            "level: the baseline that always gives the median shows what can be reached without reading.",
+        ),
+    },
 )

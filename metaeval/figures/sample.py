@@ -12,11 +12,14 @@ import numpy as np
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
 from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples
+from metaeval.stats.arrays import row_sums
 from metaeval.stats.crossed import CrossedScores, Crossing
 from metaeval.stats.crossed_sums import CrossedSums, sums_difference
 
 # The share of errors that a judge may make where it decides by itself, where nothing else is asked for.
 RISK = 0.1
+# Groups of items kept at a time; kinds whose figures are of other labels each have some for each of these.
+_MOST_WITHIN = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,25 @@ class CrossedRatio:
 Part = Ratio | ByGroup | ByCriterion | Crossed | CrossedRatio
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupRows:
+    """A group of items alone: their rows, the rows of their labels, and the clusters and annotators of these.
+
+    What is computed of each group costs what the group is large, and not what all items are.
+    """
+
+    rows: Integers
+    labels: Integers
+    resamples: Resamples
+    crossing: Crossing
+
+
 class JudgeSample:
     """What a judge said, as the figures of its kind need it. Subclasses keep what several figures share."""
 
     def __init__(self, sample: Any, judge: JudgeAnswers) -> None:
         self.sample, self.judge = sample, judge
+        self.answers_read: dict[bool, Any] = {}
 
     def unparsed(self) -> Ratio:
         """Share of the judgments that could not be read or never came."""
@@ -120,6 +137,7 @@ class Sample:
         self.inputs, self.options = inputs, options
         self.items, self.labels = inputs.items, inputs.labels
         self.resamples = Resamples(self.items.cluster, options.n_resamples, options.seed)
+        self._within: dict[tuple[int, ...], tuple[GroupRows, object]] = {}
 
     @property
     def n_items(self) -> int:
@@ -182,6 +200,30 @@ class Sample:
         """Who gave which label."""
         return Crossing.of(self.labels.item, self.labels.annotator)
 
+    def within(
+        self,
+        members: Booleans,
+        crossing: Crossing,
+        item: Integers | None = None,
+        resamples: Resamples | None = None,
+    ) -> GroupRows:
+        """A group of items, (n_items,), of the labels of a crossing; the same for every judge.
+
+        ``item`` and ``resamples`` are those of the crossing's rows where these are not items, but their questions, say.
+        """
+        whole = resamples or self.resamples
+        asked = members, crossing, item, whole
+        key = tuple(map(id, asked))
+        if key not in self._within:
+            inside = members if item is None else members[item]
+            rows, labels = np.flatnonzero(inside), np.flatnonzero(inside[crossing.item])
+            number = (np.cumsum(inside) - 1)[crossing.item[labels]]
+            found = GroupRows(rows, labels, whole.among(rows), crossing.among(labels, number))
+            if len(self._within) >= _MOST_WITHIN:
+                self._within.clear()
+            self._within[key] = found, asked  # which keeps what the key is of from becoming something else
+        return self._within[key][0]
+
     def difference_alike(
         self, primary: str, first: int, second: int, where: Booleans, confidence: float
     ) -> PairedDifference | None:
@@ -221,16 +263,18 @@ def mean_of(contributions: Floats, reason: str) -> Ratio:
     return Ratio(np.where(counted, contributions, 0.0), counted.astype(np.float64), reason)
 
 
+def item_means(part: Part | None) -> Floats:
+    """What each item adds to a mean over items, (n_items,): NaN where it does not count."""
+    assert isinstance(part, Ratio)
+    top, bottom = (side if side.ndim == 1 else row_sums(side) for side in (part.top, part.bottom))
+    return np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)
+
+
 def share_of(part: Booleans, whole: Booleans, reason: str) -> Ratio:
     """The share of some items, or of some of their answers, (n_items,) or (n_items, n_answers)."""
     if part.ndim == 1:
         part, whole = part[:, np.newaxis], whole[:, np.newaxis]
     return Ratio(row_sums(part & whole), row_sums(whole), reason)
-
-
-def row_sums(values: Any) -> Floats:
-    """Sums of the rows, as floats."""
-    return np.asarray(np.asarray(values).sum(axis=1), dtype=np.float64)
 
 
 def means_by(row: Integers, values: Floats, n_rows: int) -> Floats:

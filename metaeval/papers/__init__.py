@@ -45,5 +45,6 @@ PAPERS: dict[str, Paper] = {
         "Findings of EMNLP 2024",
         ("importance", "checklist"),
         tower.tower_parts,
+        beside=("pairwise",),
     ),
 }

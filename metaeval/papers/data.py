@@ -29,6 +29,8 @@ class PaperData:
         By a judge's fingerprint what it is: strategy, settings, reference, prompts.
     outside : tuple of OutsideTable
         Ratings of systems from elsewhere.
+    examples : mapping of (str, str) to str
+        By category and subset the beginning of their first instruction.
     """
 
     name: str
@@ -38,6 +40,7 @@ class PaperData:
     systems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     specifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outside: tuple[OutsideTable, ...] = ()
+    examples: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def specification(self, judge: JudgeAnswers) -> Mapping[str, Any]:
         """What a judge is; nothing is known of a baseline."""

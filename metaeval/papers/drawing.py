@@ -13,13 +13,15 @@ Point = tuple[str, str, float | None]
 """A bar: where it stands, of which series, how high."""
 Place = tuple[str, float, float | None]
 """A point of a line: of which series, where, how high."""
-_WIDTH, _HEIGHT = 560, 300
+# With its axis it fits beside another picture of a page.
+_WIDTH, _HEIGHT = 450, 280
 _NARROW, _NARROW_HEIGHT = 260, 240
 _LEGEND_COLUMNS = 3
+_LEGEND_LABEL = 140
 # A few bars would be as wide as the picture.
 _FEW, _BAR = 5, 48
 # So many characters of labels fit below the axis; more are turned.
-_LETTERS, _NARROW_LETTERS = 72, 30
+_LETTERS, _NARROW_LETTERS = 58, 30
 
 
 def bar_picture(
@@ -45,7 +47,13 @@ def bar_picture(
     color = _series("color", series, names) if len(names) > 1 else {"value": SERIES[0]}
     encoding: dict[str, Any] = {
         "x": {"field": "group", "type": "nominal", "sort": groups, "title": group},
-        "y": {"field": "height", "type": "quantitative", "title": height, "axis": _axis(percent)},
+        "y": {
+            "field": "height",
+            "type": "quantitative",
+            "title": height,
+            "axis": _axis(percent),
+            "stack": None,
+        },
         "color": color,
     }
     bar: dict[str, Any] = {"type": "bar"}
@@ -84,7 +92,7 @@ def line_picture(
     shaped = {**encoding, "shape": _series("shape", series, names)}
     layers: list[dict[str, Any]] = [
         {"mark": {"type": "line", "strokeWidth": 2}, "encoding": dashed},
-        {"mark": {"type": "point", "filled": True, "size": 45}, "encoding": shaped},
+        {"mark": {"type": "point", "filled": True, "size": 45, "opacity": 1}, "encoding": shaped},
     ]
     if mark is not None:
         layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": mark}}})
@@ -110,7 +118,7 @@ def histogram_picture(
     encoding = {
         "x": {"field": "low", "type": "quantitative", "bin": {"binned": True}, "title": axis},
         "x2": {"field": "high"},
-        "y": {"field": "n", "type": "quantitative", "title": heads[2]},
+        "y": {"field": "n", "type": "quantitative", "title": heads[2], "axis": {"tickMinStep": 1}},
     }
     spec = {
         "$schema": SCHEMA_URL,
@@ -172,7 +180,7 @@ def _fitted(layers: Sequence[Mapping[str, Any]], letters: int, legend_columns: i
                 long = sum(map(len, channel["sort"])) > letters
                 channel["axis"] = {"labelAngle": -40 if long else 0, "labelLimit": 120}
             if len(channel.get("scale", {}).get("domain", ())) > legend_columns:
-                channel["legend"] = {"columns": legend_columns}
+                channel["legend"] = {"columns": legend_columns, "labelLimit": _LEGEND_LABEL}
         found.append({**layer, "encoding": encoding})
     return found
 

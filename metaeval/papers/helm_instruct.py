@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from metaeval.stats.errors import quiet
 from metaeval.stats.evaluators import EvaluatorCorrelations
 
 OVERALL = "Overall"
+_EXAMPLE = 80
 PEOPLE = "Human annotators"
 IMPORTED = "Imported labels"
 _TABLE_4 = "Pearson's correlation between rater groups"
@@ -66,6 +68,11 @@ class Ratings:
         """By item its category; its subset where items have no more than one category."""
         items = self.inputs.items
         return items.subset if len(set(items.category)) < 2 <= len(set(items.subset)) else items.category
+
+    def example(self, scenario: str) -> str:
+        """The beginning of a scenario's first instruction."""
+        place = 1 if self.scenario is self.inputs.items.subset else 0
+        return next((text for key, text in self.data.examples.items() if key[place] == scenario), "")
 
     @cached_property
     def scenarios(self) -> tuple[str, ...]:
@@ -186,28 +193,36 @@ def _table_2(ratings: Ratings) -> PaperTable:
     items, scenario = ratings.inputs.items, np.array(ratings.scenario, dtype=np.str_)
     cluster, labels = np.array(items.cluster, dtype=np.str_), ratings.inputs.labels
 
-    def row(name: str, members: Booleans) -> tuple[PaperCell, ...]:
+    def row(name: str, members: Booleans, example: str = "") -> tuple[PaperCell, ...]:
         return (
             word_cell(name),
+            word_cell(_shortened(example)),
             count_cell(len(np.unique(cluster[members]))),
             count_cell(int(members.sum())),
             count_cell(int(members[labels.item].sum())),
         )
 
-    rows = [row(name or "No scenario", scenario == name) for name in dict.fromkeys(ratings.scenario)]
+    rows = [
+        row(name or "No scenario", scenario == name, ratings.example(name))
+        for name in dict.fromkeys(ratings.scenario)
+    ]
     if len(rows) > 1:
         rows.append(row("Total", np.ones(len(items), dtype=np.bool_)))
-    notes = ["The paper's example of each scenario is left out: examples are texts of your dataset."]
+    notes = ["Example: the beginning of the scenario's first instruction."]
     if not ratings.scenarios:
         notes.append("No item has a category or subset, which are the scenarios here.")
     return PaperTable(
         "t2",
         "Table 2: Scenarios",
         "Instructions, responses and human labels (each with a rating by every criterion) of each scenario.",
-        ("Scenario", "Instructions", "Responses", "Labels"),
+        ("Scenario", "Example", "Instructions", "Responses", "Labels"),
         tuple(rows),
         tuple(notes),
     )
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, _EXAMPLE, placeholder="…") if text else ""
 
 
 # --- Table 4 ---------------------------------------------------------------------------------------------------------

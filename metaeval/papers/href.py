@@ -11,6 +11,7 @@ from metaeval.figures.measures import judge_measures, people_measures
 from metaeval.figures.pairwise import PairSample
 from metaeval.papers.data import PaperData, inputs_where
 from metaeval.papers.drawing import Point, bar_picture, histogram_picture
+from metaeval.papers.href_lengths import length_control_table
 from metaeval.papers.href_rows import (
     BEST,
     AgreementMethod,
@@ -44,7 +45,7 @@ _PEOPLE = FIGURES["pairwise"].only("leave_one_out", "length_bias")
 _JUDGES = FIGURES["pairwise"].only("length_bias", "cost_per_1000")
 _HUMAN = ("human", "humans", "human-written", "reference", "human reference", "human_reference")
 _FEWEST_SYSTEMS = 3
-_NO_LABELS = "No pair has the labels of two people, so there is nobody to agree with."
+_NO_LABELS = "No pair has labels from two annotators, so there is no agreement to compute."
 _NO_SYSTEMS = "No pair names the systems that its responses are of."
 _NO_BASELINE = "The pairs have no baseline: no one or two systems stand in every pair."
 
@@ -184,6 +185,7 @@ def _systems(data: PaperData, sample: PairSample, methods: Sequence[AgreementMet
         if group.kind == "category" and group.name in categories
     ]
     yield win_rate_table(preferences, groups, judge=chosen.label, baseline=baselines[0])
+    yield length_control_table(preferences, judge=chosen.label, baseline=baselines[0])
     yield _prompts(data, chosen, found)
     if len(preferences.systems) < 2 or len(preferences.categories) < 2:
         yield MissingPart(*titles[2], "It takes two systems and two instructions.")
@@ -357,7 +359,7 @@ def _length_bias(sample: PairSample, methods: Sequence[AgreementMethod]) -> Pape
         "f7-length-bias",
         title,
         "Share that prefers the longer response minus share that prefers the shorter. Where lengths are balanced, 0 is "
-        "expected of a judge that does not look at them.",
+        "expected of a judge that ignores them.",
         points,
         heads=("Judge", "What", "Length bias"),
         percent=True,

@@ -32,11 +32,15 @@ class SystemPreferences:
         Of each instruction.
     preferences : ndarray of shape (n_instructions, n_systems)
         From 0 (the baseline is better) to 1; NaN where nothing was said.
+    lengths, baseline_lengths : ndarray of shape (n_instructions, n_systems)
+        Characters of the system's response and of the baseline's beside it; NaN where nothing was said.
     """
 
     systems: tuple[str, ...]
     categories: tuple[str, ...]
     preferences: Floats
+    lengths: Floats
+    baseline_lengths: Floats
 
     def win_rate(self, system: int, members: Booleans | None = None) -> float:
         """Mean over instructions; NaN where there is none."""
@@ -86,7 +90,7 @@ def preferences_of(
     category = dict(zip(items.cluster, items.category, strict=True))
     names = sorted({name for pair in systems.values() if baseline in pair for name in pair} - {baseline})
     columns = {name: place for place, name in enumerate(names)}
-    total, count = (np.zeros((len(rows), len(names))) for _ in range(2))
+    total, count, own, other = (np.zeros((len(rows), len(names))) for _ in range(4))
     options = _HREF.of("expected_win_rate")
     wins = {side: expected_win_contributions(judge.verdicts, response=side, **options) for side in (1, 2)}
     for place, external_id in enumerate(items.external_id):
@@ -99,9 +103,15 @@ def preferences_of(
             cell = places[items.cluster[place]], columns[pair[side - 1]]
             total[cell] += value
             count[cell] += 1
-    known = count > 0
-    values = np.where(known, total / np.maximum(count, 1), np.nan)
-    return SystemPreferences(tuple(names), tuple(category[cluster] for cluster in rows), values)
+            own[cell] += items.lengths[place, side - 1]
+            other[cell] += items.lengths[place, 2 - side]
+    with np.errstate(invalid="ignore"):
+        values, lengths, baselines = (
+            part / np.where(count > 0, count, np.nan) for part in (total, own, other)
+        )
+    return SystemPreferences(
+        tuple(names), tuple(category[cluster] for cluster in rows), values, lengths, baselines
+    )
 
 
 def win_rate_table(
@@ -129,7 +139,7 @@ def win_rate_table(
         ("System", "Total", *(name for name, _ in groups)),
         rows,
         notes=(
-            "The paper's text and code also speak of a tie as a win; here it is half a win, as in its formula.",
+            "The paper's text and code also count a tie as a win; here it is half a win, as in its formula.",
         ),
     )
 

@@ -152,7 +152,7 @@ def _tuned(models: Sequence[RankedModel], scores: dict[str, Floats]) -> PaperTab
                 notes.append(f"{group}, {name}: {estimate.reason}.")
         rows.append(tuple(cells))
     listed = ", ".join(model.name for model in models if model.read.tuned) or "none"
-    notes.append(f"Tuned models are told from their names (chat, instruct, it, sft, dpo): {listed}.")
+    notes.append(f"Tuned models are recognized by their names (chat, instruct, it, sft, dpo): {listed}.")
     return PaperTable(
         "f10",
         "Figure 10: Base models and tuned variants",
@@ -177,8 +177,8 @@ def _scatters(models: Sequence[RankedModel], scores: dict[str, Floats]) -> Itera
             MarkedPoint(x, y, None, None, variant, f"{model}, {variant}: {name} {x:g}, {HRE} {y:.2f}", model)
             for model, variant, x, y in rows
         ]
-        ends = [_with_room(values) for values in zip(*((x, y) for _, _, x, y in rows), strict=True)]
-        axes = CurveAxes(name, HRE, "number", "number", *ends)
+        x_ends, y_ends = (_with_room(values) for values in zip(*((x, y) for _, _, x, y in rows), strict=True))
+        axes = CurveAxes(name, HRE, "number", "number", x_ends, y_ends)
         yield Picture(
             f"f10-{slug(name)}-points",
             f"Figure 10: {HRE} and {name}",

@@ -114,12 +114,11 @@ def _experts(sample: PairSample) -> PaperPart:
         if estimate is not None and estimate["value"] is not None
     ]
     if not rows:
-        return MissingPart("experts", title, "No pair has the labels of two people.")
+        return MissingPart("experts", title, "No pair has labels from two annotators.")
     return PaperTable(
         "experts",
         title,
-        "Share of the pairs of people who give the same label, in percent, averaged over the pairs that two people or "
-        "more labeled.",
+        "Pairwise agreement of annotators, in percent, averaged over the pairs with two labels or more.",
         ("Subset", "Agreement", "Pairs"),
         tuple(rows),
     )
@@ -343,11 +342,14 @@ def _two_ways(data: PaperData, evaluators: Sequence[Evaluator], columns: Sequenc
 
 
 def _points(evaluators: Iterable[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[Point]:
-    for one in evaluators:
-        if one.design == "verdict" and one.method in _BOTH:
-            for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
-                if value is not None:
-                    yield column.span, f"{one.model}, {one.method}", value
+    used = [one for one in evaluators if one.design == "verdict" and one.method in _BOTH]
+    names = [f"{one.model}, {one.method}" for one in used]
+    for one, name in zip(used, names, strict=True):
+        # A model may be there twice with one strategy, at two temperatures, say.
+        shown = name if names.count(name) == 1 else f"{name} ({one.judge.judge.name})"
+        for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
+            if value is not None:
+                yield column.span, shown, value
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -1,11 +1,13 @@
 """What a paper is to us: its tables and figures, made from a dataset, and what cannot be made."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from metaeval.papers.data import PaperData
 from metaeval.papers.tables import MissingPart, PaperTable
-from metaeval.pictures.picture import Picture
+from metaeval.pictures.picture import Picture, PictureColumn
+from metaeval.reports.json_values import read_as
 
 PaperPart = PaperTable | Picture | MissingPart
 
@@ -21,6 +23,8 @@ class Paper:
     title, citation : str
     kinds : tuple of str
         The kinds of items that it is about; a dataset needs items of one of them.
+    beside : tuple of str
+        Kinds that it uses too where a dataset has them.
     make : callable
         From the data its tables, figures and what is missing, in the order of the paper.
     """
@@ -30,6 +34,7 @@ class Paper:
     citation: str
     kinds: tuple[str, ...]
     make: Callable[[PaperData], Iterable[PaperPart]]
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,48 @@ def _named_once(parts: Iterable[PaperPart]) -> Iterator[PaperPart]:
 
 def paper_made(paper: Paper, data: PaperData) -> MadePaper:
     """Make all tables and figures of a paper that a dataset carries."""
-    parts = list(_named_once(paper.make(data)))
+    return paper_of(paper, data.title, data.hashes, paper.make(data))
+
+
+def paper_of(paper: Paper, subject: str, hashes: dict[str, str], made: Iterable[PaperPart]) -> MadePaper:
+    """Put parts of a paper together that were made of whatever there is."""
+    parts = list(_named_once(made))
     return MadePaper(
         paper,
-        data.title,
-        data.hashes,
+        subject,
+        hashes,
         tuple(part for part in parts if isinstance(part, PaperTable)),
         tuple(part for part in parts if isinstance(part, Picture)),
         tuple(part for part in parts if isinstance(part, MissingPart)),
     )
+
+
+def paper_json(made: MadePaper) -> dict[str, Any]:
+    """What was made, as JSON values to the last digit, without the paper. Pictures of papers lead nowhere."""
+    return {
+        "subject": made.subject,
+        "hashes": made.hashes,
+        "tables": [asdict(one) for one in made.tables],
+        "missing": [asdict(one) for one in made.missing],
+        "pictures": [
+            {name: getattr(one, name) for name in Picture.__dataclass_fields__ if name != "links"}
+            for one in made.pictures
+        ],
+    }
+
+
+def paper_read(paper: Paper, content: Mapping[str, Any]) -> MadePaper:
+    """Undo `paper_json`."""
+    return MadePaper(
+        paper,
+        content["subject"],
+        content["hashes"],
+        tuple(read_as(PaperTable, one) for one in content["tables"]),
+        tuple(_picture_read(one) for one in content["pictures"]),
+        tuple(read_as(MissingPart, one) for one in content["missing"]),
+    )
+
+
+def _picture_read(content: Mapping[str, Any]) -> Picture:
+    columns = tuple(PictureColumn(*one) for one in content["columns"])
+    return Picture(**{**content, "columns": columns, "rows": tuple(map(tuple, content["rows"]))})

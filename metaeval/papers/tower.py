@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from metaeval.figures.checklist import KIND, ChecklistJudge, ChecklistSample, FollowedShares, tower_weights
-from metaeval.figures.figure import Figure
+from metaeval.figures.checklist import tower_weights
 from metaeval.figures.rankings import RankingSample
-from metaeval.figures.sample import Ratio
-from metaeval.inputs import Booleans, Floats, Items
+from metaeval.inputs import Floats, Items
 from metaeval.papers.data import PaperData
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
 from metaeval.papers.table_pictures import with_bars
 from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, slug, word_cell
+from metaeval.papers.tower_checklists import PEOPLE, Answered, ModelChecklists
+from metaeval.papers.tower_preferences import NAME, TITLE, preference_test
 from metaeval.stats import (
     Estimate,
     ImportanceTable,
     importance_agreement_by_annotator,
     preset,
-    ratio_estimate,
 )
 from metaeval.stats.errors import quiet
 
-PEOPLE = "Human annotators"
 _EQUAL, _TREE = "Standard DRFR", "Tree of the dataset"
 # As the paper's rows call our strategies, in its order.
 _METHODS = {
@@ -55,15 +52,11 @@ def tower_parts(data: PaperData) -> Iterator[PaperPart]:
         followed = ModelChecklists(data)
         yield from _table_2(followed)
         yield from _figure_2(followed)
+        yield from preference_test(followed, data.inputs.get("pairwise"))
     else:
         yield MissingPart("t2", "Table 2: DRFR and TOWER by model", _NO_CHECKLIST)
         yield MissingPart("f2", "Figure 2: Follow rate by level", _NO_CHECKLIST)
-    yield MissingPart(
-        "preference-test",
-        "Preference test",
-        "It takes preferences between generations on which the two metrics differ most. The comparison page of a sweep "
-        "over checklists has these items as a file for a study.",
-    )
+        yield MissingPart(NAME, TITLE, _NO_CHECKLIST)
 
 
 # --- Table 1 ---------------------------------------------------------------------------------------------------------
@@ -191,7 +184,7 @@ def _importance_table(
     ]
     notes = [*notes]
     if len(people) == 1:
-        notes.append("One annotator has nobody to be compared with.")
+        notes.append("One annotator alone has no agreement.")
     if len(shown) < len(people):
         notes.append(
             f"Columns are the {len(shown)} annotators with most rankings; Avg is of all {len(people):,} annotators."
@@ -230,85 +223,6 @@ def _coverage(found: ImportanceTable, importance: ImportanceOrders) -> Iterator[
 
 
 # --- Table 2 and Figure 2 --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answered:
-    """Who answered the requirements: human annotators, or a judge."""
-
-    name: str
-    subject: ChecklistSample | ChecklistJudge
-    figures: Mapping[str, Figure]
-
-    def followed(self, weights: Floats) -> FollowedShares:
-        """How much of each item was followed."""
-        if isinstance(self.subject, ChecklistJudge):
-            return self.subject.followed(weights)
-        return self.subject.of_people(weights)
-
-
-class ModelChecklists:
-    """Checklists by model, and everybody who answered them."""
-
-    def __init__(self, data: PaperData) -> None:
-        self.data = data
-        self.sample = ChecklistSample(data.inputs["checklist"], data.options)
-
-    @cached_property
-    def models(self) -> dict[str, Booleans]:
-        """By model its checklists; all together under an empty name where fewer than one is named."""
-        items = self.sample.items
-        system = np.array(
-            [next(iter(self.data.systems.get(name, ())), "") for name in items.external_id], dtype=np.str_
-        )
-        names = [name for name in dict.fromkeys(system.tolist()) if name]
-        return {name: system == name for name in names} or {"": np.ones(len(items), dtype=np.bool_)}
-
-    @cached_property
-    def answered(self) -> tuple[Answered, ...]:
-        """Human annotators first."""
-        names = ("drfr", "drfr_micro", "tower", "tower_micro")
-        found = []
-        if len(self.sample.labels):
-            found.append(Answered(PEOPLE, self.sample, {name: KIND.of_people(name) for name in names}))
-        figures = {name: KIND.of_judges(name) for name in names}
-        judges = [judge for judge in self.sample.judges if not judge.judge.baseline]
-        for name, judge in zip(distinct_names(one.judge.name for one in judges), judges, strict=True):
-            found.append(Answered(name, judge, figures))
-        return tuple(found)
-
-    def value(self, who: Answered, name: str, members: Booleans) -> float:
-        """A registered figure over the checklists of a model."""
-        part = who.figures[name].function(who.subject)
-        return self.ratio(who, part, members) if isinstance(part, Ratio) else float("nan")
-
-    def ratio(self, who: Answered, part: Ratio, members: Booleans) -> float:
-        """As reports have it: figures of human annotators weigh by the chance with which items were drawn."""
-        weights = self.sample.drawn if isinstance(who.subject, ChecklistSample) else None
-        with quiet():
-            found = ratio_estimate(
-                part.top, part.bottom, where=members, reason=part.reason, n_resamples=0, weights=weights
-            )
-        return found.value
-
-    @cached_property
-    def levels(self) -> Floats:
-        """The level of each requirement, (n_items, n_parts): 0 beyond an item's own, NaN where they are no tree."""
-        weights = self.sample.tower
-        return np.where(weights > 0, 1.0 / np.where(weights > 0, weights, 1.0), weights)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is not in the tables."""
-        items = self.sample.items
-        found = []
-        unnamed = len(items) - sum(int(members.sum()) for members in self.models.values())
-        if unnamed:
-            found.append(f"{unnamed:,} responses name no system and are left out.")
-        broken = int(np.isnan(self.sample.tower).any(axis=1).sum())
-        if broken:
-            found.append(f"The requirements of {broken:,} responses are no tree: DRFR alone counts them.")
-        return tuple(found)
 
 
 def _table_2(found: ModelChecklists) -> Iterator[PaperPart]:

@@ -60,7 +60,13 @@ def heat_map_spec(
         **({"labelAngle": -40, "labelAlign": "left"} if slanted else {"labelAngle": 0}),
     }
     name_axis = {
+        # Above the names: beside two rows it would be longer than they are high.
         "title": row_title or None,
+        "titleAngle": 0,
+        "titleAlign": "right",
+        "titleBaseline": "bottom",
+        "titleX": -6,
+        "titleY": -6,
         "ticks": False,
         "labelLimit": 120 if narrow else 240,
         "labelColor": LIGHT["ink"],

@@ -32,20 +32,21 @@ class IntervalRow:
 def series_scales(series: Sequence[str]) -> dict[str, Any]:
     """Color and shape by series: each differs by both, so that print and any color vision tell them apart."""
     names = list(dict.fromkeys(series))
-    legend = {"title": None} if len(names) > 1 else None
+    # The marks that a legend is made from may be faint: bands and bars.
+    legend = {"title": None, "symbolOpacity": 1} if len(names) > 1 else None
     places = [k % N_SERIES for k in range(len(names))]
     return {
         "color": {
             "field": "series",
             "type": "nominal",
             "scale": {"domain": names, "range": [SERIES[k] for k in places]},
-            "legend": legend and {"title": None},
+            "legend": legend,
         },
         "shape": {
             "field": "series",
             "type": "nominal",
             "scale": {"domain": names, "range": [SHAPES[k] for k in places]},
-            "legend": legend and {"title": None},
+            "legend": legend,
         },
     }
 

@@ -1,8 +1,8 @@
 """The colors of pictures by what they mean, in the light and in the dark theme.
 
 A specification has the light theme's colors, which differ from each other, so that rendering can replace each by its
-counterpart or by a CSS variable (`static/css/pictures.css`). Series are Okabe and Ito's hues, darkened or lightened to
-4.5:1 on the surface; cells run from orange to blue, which people with any color vision tell apart.
+counterpart or by a CSS variable (`static/css/pictures.css`). Series are near Okabe and Ito's hues, with a contrast of
+4.5:1 on the surface and lightnesses that keep them different without red or green cones; cells run from orange to blue.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ LIGHT: Mapping[str, str] = {
     "line": "#e3e0d9",
     "line-strong": "#87837a",
     "series-1": "#0072b2",
-    "series-2": "#b84a00",
-    "series-3": "#007a5a",
-    "series-4": "#9b4480",
-    "series-5": "#7a6200",
-    "series-6": "#4a4d55",
+    "series-2": "#c04e00",
+    "series-3": "#1d5f48",
+    "series-4": "#9a5585",
+    "series-5": "#4d3a00",
+    "series-6": "#1c2040",
     "heat-0": "#eda860",
     "heat-1": "#f7d9b3",
     "heat-2": "#fbeedd",
@@ -38,11 +38,11 @@ DARK: Mapping[str, str] = {
     "line": "#2e3239",
     "line-strong": "#767d89",
     "series-1": "#56b4e9",
-    "series-2": "#ff9e4a",
-    "series-3": "#35c9a0",
-    "series-4": "#e39ac4",
+    "series-2": "#f5823c",
+    "series-3": "#2fd39a",
+    "series-4": "#c987ad",
     "series-5": "#f0e442",
-    "series-6": "#c4c7cf",
+    "series-6": "#e4e6ea",
     "heat-0": "#7a4a16",
     "heat-1": "#573a19",
     "heat-2": "#3b2e20",

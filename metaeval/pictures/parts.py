@@ -17,6 +17,12 @@ class ReferenceLine:
 
 
 _FORMATS = {"percent": ".0%", "number": ",~r", "money": "$,~r", "seconds": ",~r", "count": ",d"}
+# Units whose labels a format alone cannot write.
+_LABELS = {
+    "points": "replace(format(100 * datum.value, '+.0f'), '+0', '0')",
+    "half width": "format(100 * datum.value, '~r')",
+    "e-value": "format(datum.value, datum.value < 0.001 || datum.value > 1000 ? '.0e' : ',~r')",
+}
 _WORD_JOINER = "\u2060"
 
 
@@ -39,9 +45,17 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 def unit_axis(unit: str, title: str | None = None, **more: Any) -> dict[str, Any]:
     """An axis whose labels are in a figure's unit."""
-    axis: dict[str, Any] = {"title": title, "tickCount": 6, **more}
-    if unit == "points":
-        return axis | {"labelExpr": "replace(format(100 * datum.value, '+.0f'), '+0', '0')"}
+    axis: dict[str, Any] = {
+        "title": title,
+        "tickCount": 6,
+        "labelOverlap": True,
+        "labelSeparation": 6,
+        **more,
+    }
+    if unit == "count":
+        axis["tickMinStep"] = 1
+    if unit in _LABELS:
+        return axis | {"labelExpr": _LABELS[unit]}
     return axis | {"format": _FORMATS.get(unit, ",~r")}
 
 
@@ -76,9 +90,11 @@ def _reference_line(line: ReferenceLine, channel: str, side: str, lift: int) -> 
     where = {channel: {"field": "at", "type": "quantitative"}}
     vertical = channel == "x"
     placed: dict[str, Any] = (
-        {"align": side, "baseline": "bottom", "dy": -4 - lift} if vertical else {"align": "right", "dy": -7}
+        {"align": side, "baseline": "bottom", "dy": -4 - lift}
+        if vertical
+        else {"align": "left", "dx": 4, "dy": -7}
     )
-    other: dict[str, Any] = {"y": {"value": 0}} if vertical else {"x": {"value": "width"}}
+    other: dict[str, Any] = {"y": {"value": 0}} if vertical else {"x": {"value": 0}}
     return [
         {"data": data, "mark": {"type": "rule", "color": color, "strokeDash": dash}, "encoding": where},
         {

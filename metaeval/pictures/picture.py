@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 Spec = Mapping[str, Any]
@@ -19,7 +20,7 @@ class PictureColumn(NamedTuple):
     unit: str = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Picture:
     """What is drawn, and the same for those who do not see it.
 
@@ -59,10 +60,10 @@ class Picture:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"{self.name!r} is no name of a picture: lower-case letters, digits, single hyphens"
+                f"{self.name!r} isn't a valid picture name: lowercase letters, digits, single hyphens"
             )
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of what is drawn and said: the same picture has the same file."""
         drawn = [self.name, self.title, self.description, self.spec, self.narrow, self.columns, self.rows]

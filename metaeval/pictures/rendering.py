@@ -29,6 +29,8 @@ _ATTRIBUTE = re.compile(
 # Inter, the font of pages, is this much wider than what a drawing was measured with.
 _PAGE_FONT = 0.94
 _PNG_SCALE = 2.0
+# The entries of a PDF's resources, as svg2pdf writes them: a name and a reference a line.
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]+\d+ \d+ 0 R\n){2,}", re.MULTILINE)
 
 
 class MissingPicturesError(RuntimeError):
@@ -70,10 +72,12 @@ def to_svg(picture: Picture, theme: Theme = "light", *, narrow: bool = False) ->
 
 
 def to_pdf(picture: Picture, theme: Theme = "light") -> bytes:
-    """A picture as PDF, for a paper."""
+    """A picture as PDF, for a paper: the same picture gives the same bytes."""
     spec = colored(_drawable(picture.spec, None), theme)
     written: bytes = _vl_convert().vegalite_to_pdf(spec, allowed_base_urls=[])
-    return written
+    # The library lists them in the order of a hash that differs from call to call. Sorted, they are as long as before,
+    # so that every offset of the file still holds.
+    return _RESOURCES.sub(lambda found: b"".join(sorted(found[0].splitlines(keepends=True))), written)
 
 
 def to_png(picture: Picture, theme: Theme = "light") -> bytes:
@@ -199,10 +203,11 @@ class _Cleaned:
         if address is None:
             element.tag = f"{{{_SVG}}}g"
             return
-        self.linked = True
         element.set("href", address)
-        # The table beside the picture has the same links, in reading order; a grid of them would be hundreds of stops.
-        element.set("tabindex", "-1")
+        # One stop of the Tab key a drawing, from which a script goes on by arrow keys: a grid would be hundreds of
+        # stops. The table beside the picture has the same links.
+        element.set("tabindex", "-1" if self.linked else "0")
+        self.linked = True
 
 
 def _invisible(element: ET.Element) -> bool:

@@ -103,7 +103,7 @@ def anytime_words(leader: str, rival: str, row: AnytimeEntry, *, margin: float, 
         f"The difference is {with_ends(row.difference)}{why}, over the {of} that have all of their labels.",
     ]
     if row.answer == "not at this budget" and row.n_finished < row.n_planned:
-        sentences.append("The instructions still to be labeled settle it with a chance below 5%.")
+        sentences.append("The instructions still to be labeled settle it with a probability below 5%.")
     return sentences
 
 

@@ -270,7 +270,7 @@ class Verification:
 def verification_words(found: Verification) -> tuple[str, tuple[str, ...]]:
     """The answer, and what a reader has to know beside it."""
     if found.changes is None:
-        return "The report can't be computed again", (found.why_not,)
+        return "The report can't be recomputed", (found.why_not,)
     changes = found.changes
     notes = []
     if changes.same_inputs:

@@ -289,6 +289,7 @@ _OF_FIGURES = {
     "positional_agreement_llmbar": ("zeng2024llmbar",),
     "krippendorff_alpha": ("krippendorff2011alpha",),
     "alpha": ("krippendorff2011alpha",),
+    "test_retest_alpha": ("krippendorff2011alpha",),
     "fleiss_kappa": ("fleiss1971kappa",),
     "gwet_ac1": ("gwet2008ac1",),
     "squared_distance": ("brier1950",),

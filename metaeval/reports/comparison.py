@@ -12,6 +12,7 @@ MOST_SUBSET_COLUMNS = 8
 EXTRAS = (
     ("human", "Judge − human", "minus_people", False),
     ("positional", "Positional agreement", "positional_agreement", False),
+    ("retest", "Test-retest", "test_retest", False),
     ("unparsed", "Unparsed", "unparsed_rate", True),
     ("length", "Length bias", "length_bias", True),
     ("cost", "$ / 1,000", "cost_per_1000", True),
@@ -175,9 +176,12 @@ def _row(
 
 
 def _extras(report: ReportContent) -> list[tuple[str, str, str, bool]]:
-    """Those that there can be: without labels no judge stands beside human annotators."""
-    labelled = any(known(judge.overall("minus_people")) for judge in report.judges)
-    return [extra for extra in EXTRAS if labelled or extra[2] != "minus_people"]
+    """Those that there can be: without labels no judge stands beside human annotators, nor without samples beside
+    itself.
+    """
+    optional = ("minus_people", "test_retest")
+    lacking = [name for name in optional if not any(known(judge.overall(name)) for judge in report.judges)]
+    return [extra for extra in EXTRAS if extra[2] not in lacking]
 
 
 def _columns(report: ReportContent, primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:

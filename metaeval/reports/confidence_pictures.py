@@ -88,7 +88,8 @@ def reliability_picture(name: str, sure: Certainty) -> Picture | None:
         name="reliability",
         title="Reliability diagram",
         description=(
-            f"How often {name} is right, by its certainty. Dashed line: calibrated. Below it the judge is too sure."
+            f"How often {name} is right, by its certainty. Dashed line: calibrated. Below it the judge is "
+            "overconfident."
         ),
         spec=curve_spec(points, axes, line=False, diagonal=True),
         narrow=curve_spec(points, axes, line=False, diagonal=True, narrow=True),
@@ -128,9 +129,9 @@ def coverage_picture(name: str, sure: Certainty) -> Picture | None:
         name="risk-coverage",
         title="Risk against coverage",
         description=(
-            f"Share of wrong verdicts of {name} among those kept, by how many are kept, the most certain first. "
+            f"Share of wrong verdicts of {name} among those kept, by the share that is kept, the most certain first. "
             f"Area under the curve {sure.area:.3f}. Dashed line: allowed risk."
-            f"{'' if kept is None else ' Upright line: the threshold.'}"
+            f"{'' if kept is None else ' Vertical line: the threshold.'}"
         ),
         spec=curve_spec(points, axes, **shown),
         narrow=curve_spec(points, axes, narrow=True, **shown),

@@ -8,10 +8,11 @@ import numpy as np
 
 from annotation.kinds import kind_of
 from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample
-from metaeval.figures.estimates import plain
+from metaeval.figures.estimates import plain, rounded
+from metaeval.figures.evaluators import MOST_JUDGES, capacity_section, evaluators_section
 from metaeval.figures.groups import Layout
 from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
-from metaeval.figures.sample import Part, Ratio
+from metaeval.figures.sample import Part, item_means
 from metaeval.inputs import Booleans, Floats, Inputs, JudgeAnswers, Options
 from metaeval.progress import told
 from metaeval.reports.errors import ReportError
@@ -28,6 +29,7 @@ from metaeval.reports.report import (
     ReportedItems,
     software_version,
 )
+from metaeval.stats.counts import LongLabels
 from metaeval.stats.errors import quiet
 
 
@@ -58,9 +60,12 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
         replacement = None
         if kind.has_replacement:
             primary = kind.primaries[0]
-            compared = {place: _column(ranked[place][primary]) for place in selections[primary].ranking}
+            compared = {place: item_means(ranked[place][primary]) for place in selections[primary].ranking}
             replacement = choice_section(sample, compared, by_person)
         targets = {name: sample.has_target(name) for name in kind.primaries}
+        # The first, unless more items can be compared by another.
+        leading = max(kind.primaries, key=lambda name: int(targets[name].sum()))
+        ranking = _by_rank(selections[leading], judges)
         return ReportContent(
             kind=inputs.kind,
             name=inputs.name,
@@ -74,13 +79,35 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
             people=_people(kind, sample),
             gold=gold_measures(kind, sample),
             judges=sections,
-            # The first, unless more items can be compared by another.
-            primary=max(kind.primaries, key=lambda name: int(targets[name].sum())),
+            primary=leading,
             selections=selections,
             replacement=replacement,
             remarks=sample.remarks(),
             parts=inputs.parts(),
+            evaluators=evaluators_section(sample, ranking),
+            capacity=_capacity(
+                sample, leading, [item_means(ranked[place][leading]) for place in ranking], targets[leading]
+            ),
         )
+
+
+def _by_rank(selection: LeaderRanking, judges: Sequence[JudgeSample]) -> list[int]:
+    """The judges but the baselines, the best first; those without a rank last."""
+    ranked = [place for place in selection.ranking if not judges[place].judge.baseline]
+    return ranked + [
+        place for place, one in enumerate(judges) if place not in ranked and not one.judge.baseline
+    ]
+
+
+def _capacity(
+    sample: Sample, figure: str, columns: Sequence[Floats], target: Booleans
+) -> dict[str, Any] | None:
+    """Of the best judges by the figure that ranks them; None where items were drawn by unequal chances."""
+    if sample.compared is not None or not columns:
+        return None
+    scores = np.stack(columns[:MOST_JUDGES], axis=1)
+    found = capacity_section(scores, sample.clusters, target, sample.options.seed)
+    return None if found is None else {"figure": figure} | found
 
 
 def _items(kind: KindFigures, sample: Sample, targets: dict[str, Booleans]) -> ReportedItems:
@@ -137,7 +164,7 @@ def _annotators(kind: KindFigures, sample: Sample) -> tuple[AnnotatorFigures, ..
     )
 
 
-def _judge(kind: KindFigures, one: JudgeSample, by_person: Floats | None) -> JudgeFigures:
+def _judge(kind: KindFigures, one: JudgeSample, by_person: LongLabels | None) -> JudgeFigures:
     judge = one.judge
     return JudgeFigures(
         name=judge.name,
@@ -153,7 +180,9 @@ def _judge(kind: KindFigures, one: JudgeSample, by_person: Floats | None) -> Jud
         orders=_orders(judge.judged),
         measures=judge_measures(kind, one),
         replaces=replacement_section(one, by_person) if kind.has_replacement else None,
-        abstention=one.threshold() if one.sample.options.n_resamples and not judge.baseline else None,
+        abstention=rounded(one.threshold())
+        if one.sample.options.n_resamples and not judge.baseline
+        else None,
     )
 
 
@@ -176,12 +205,12 @@ def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | 
     judges = sample.inputs.judges
     covered = {place: judge.asked & target for place, judge in enumerate(judges)}
     weights = sample.compared if figure.compares else None
-    columns = {place: _column(part) for place, part in enumerate(parts)}
+    columns = {place: item_means(part) for place, part in enumerate(parts)}
     baselines = {place: judge.name for place, judge in enumerate(judges) if judge.baseline}
     floors: dict[int | str, Floats] = {place: columns[place] for place in baselines}
     if not kind.shows_baselines and judges:
         floors |= {
-            floor.name: _column(figure.function(sample.judge_type(sample, floor)))
+            floor.name: item_means(figure.function(sample.judge_type(sample, floor)))
             for floor in sample.baselines()
         }
     if sample.size is not None:
@@ -205,10 +234,3 @@ def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | 
 def _rules(judges: Sequence[JudgeAnswers]) -> list[int]:
     """Judges that take no LLM, run like any other."""
     return [place for place, judge in enumerate(judges) if judge.backend == HEURISTIC]
-
-
-def _column(part: Part | None) -> Floats:
-    """What each item adds to the mean: NaN where it does not count."""
-    assert isinstance(part, Ratio)
-    top, bottom = (side if side.ndim == 1 else side.sum(axis=1) for side in (part.top, part.bottom))
-    return np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)

@@ -7,6 +7,7 @@
     │   ├── NothingJudgedError no judge has judged what was asked for
     │   └── UnknownNameError   there is no dataset, study or judge of that name; near names are listed
     ├── DecisionError          a judge cannot be promoted
+    │   ├── DecisionAgainst    something speaks against it, which can be overridden
     │   └── DecisionConflict   somebody else decided since the page was opened
     └── RatingsError           ratings from elsewhere cannot be stored under that name
 """
@@ -33,6 +34,10 @@ class UnknownNameError(ReportError):
 
 class DecisionError(MetaevalError):
     """The promotion is refused."""
+
+
+class DecisionAgainst(DecisionError):  # noqa: N818  (reads as what it is: words against a decision)
+    """Something speaks against the judge; whoever decides can override that, with a reason."""
 
 
 class DecisionConflict(DecisionError):  # noqa: N818  (it is a conflict between people, not a fault)

@@ -23,6 +23,14 @@ def value_text(estimate: Estimate | None, unit: str = "percent", *, sign: bool =
     return text if sign else text.removesuffix("%").removesuffix(" points")
 
 
+def cell_query(figure: str, estimate: Estimate | None, unit: str = "percent") -> dict[str, str]:
+    """What the address of the items behind a figure repeats of it; empty where it is undefined."""
+    if estimate is None or estimate["value"] is None:
+        return {}
+    n = estimate.get("n")
+    return {"figure": figure, "value": value_text(estimate, unit), "n": "" if n is None else str(n)}
+
+
 def range_text(estimate: Estimate | None, unit: str = "percent") -> str:
     """Ends of the interval, "[63.1, 68.2]"; empty where there is none."""
     if estimate is None or estimate["low"] is None or estimate["high"] is None:

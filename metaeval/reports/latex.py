@@ -8,7 +8,7 @@ from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.citations import bibtex
 from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
-from metaeval.reports.latex_text import OTHER_SCRIPT, LatexTable, document, escape
+from metaeval.reports.latex_text import OTHER_SCRIPT, LatexTable, document, escape, row_name
 from metaeval.reports.methods import methods_section
 from metaeval.reports.pictures import report_pictures
 from metaeval.reports.planned import PLANNED, PLANNED_HEADS, planned_rows, planned_source
@@ -35,7 +35,7 @@ _UNITS = {"percent": " (%)", "points": " (points)"}
 def latex(report: ReportContent) -> str:
     r"""Write the report as LaTeX, to be taken into a paper with \input: the methods with what they cite, then tables.
 
-    They need the package booktabs, and `bibliography` for the citations.
+    They need the package booktabs, graphicx to be no wider than the page, and `bibliography` for the citations.
     """
     software = f"{report.software['name'].title()} {report.software['version']}"
     name = report.name if report.kind == DEFAULT_KIND else f"{report.name}-{report.kind}"
@@ -84,14 +84,12 @@ def paper(report: ReportContent, figures: Sequence[str]) -> str:
 
 def _methods(report: ReportContent) -> Iterator[str]:
     r"""The methods in paragraphs, with \cite before each full stop."""
-    # A line may break inside of the hash.
-    whole = r"\allowbreak{}".join(report.inputs_hash[start : start + 16] for start in range(0, 64, 16))
     for place, paragraph in enumerate(methods_section(report).paragraphs):
         sentences = (
             escape(text) if not cites else rf"{escape(text[:-1])}~\cite{{{','.join(cites)}}}{text[-1]}"
             for text, cites in paragraph
         )
-        words = " ".join(sentences).replace(report.inputs_hash, whole)
+        words = " ".join(sentences)
         yield (r"\paragraph{Methods.} " if place == 0 else "") + words
 
 
@@ -162,7 +160,7 @@ def _replacements(report: ReportContent) -> list[LatexTable]:
         return []
     lines = tuple(
         (
-            escape(name),
+            row_name(name),
             escape(word),
             f"{test['n_won']} of {test['n_tested']}",
             escape(value_text(test["advantage_probability"], sign=False)),
@@ -192,7 +190,7 @@ def _caption(report: ReportContent, what: str, *notes: str) -> str:
             "of instructions."
         )
         if has_alike(report):
-            intervals += " Where two stand, the second is of annotators like these."
+            intervals += " Where there are two, the second is of annotators like these."
     about = report.study["title"] if report.study else report.dataset["title"]
     inputs = f"Inputs {report.inputs_hash[:12]}."
     return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
@@ -207,7 +205,7 @@ def _grid(report: ReportContent, table: FigureTable, words: str, *, counts: bool
         name = row.name + (" (baseline)" if row.status == "baseline" else "")
         # Only what was tested is marked, and that is the figures of all items.
         best = significant_best(report, row.fingerprint) if row.fingerprint and table.figure is None else ()
-        lines.append((escape(name), *n, *(_marked(cell, cell.figure.name in best) for cell in row.cells)))
+        lines.append((row_name(name), *n, *(_marked(cell, cell.figure.name in best) for cell in row.cells)))
         ends = [
             " ".join(
                 filter(None, (_ends(one, cell.figure) for one in (cell.estimate, alike_of(cell.estimate))))

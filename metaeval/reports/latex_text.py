@@ -69,6 +69,14 @@ _UNKNOWN_LATIN = {
 _LATIN = ({*range(0xA1, 0x180), *range(0x218, 0x21C), 0x20AC} - _UNKNOWN_LATIN) | set(range(0x20, 0x7F))
 OTHER_SCRIPT = r"\providecommand{\otherscript}[2]{\ifdefined\Umathchar#1\else\texttt{#2}\fi}"
 """Letters that pdfLaTeX has none of: as they are with XeLaTeX and LuaLaTeX, by their numbers with pdfLaTeX."""
+FITTED = (
+    r"\providecommand{\fitted}[1]{\ifdefined\resizebox"
+    r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{#1}\else#1\fi}"
+)
+"""A table that is wider than the line is made as wide as it, where the document has graphicx."""
+LONG_NAME = r"\providecommand{\longname}[1]{\parbox[t]{0.32\linewidth}{\raggedright#1\strut}}"
+"""The name of a row in several lines."""
+_LONG_NAME, _LONG_WORD, _PIECE = 36, 30, 8
 _DROPPED = ("Cc", "Cf", "Cs", "Co")  # control, format, lone surrogates, private use
 _HEAD_WIDTH = 14
 _MOST_COLUMNS = 6
@@ -93,7 +101,31 @@ def escape(text: str) -> str:
     """
     flat = unicodedata.normalize("NFC", " ".join(text.split()))
     kept = "".join(sign for sign in flat if unicodedata.category(sign) not in _DROPPED)
-    return "".join(_run(known, "".join(run)) for known, run in groupby(kept, _is_known))
+    return " ".join(r"\allowbreak{}".join(map(_escaped, _pieces(word))) for word in kept.split(" "))
+
+
+def row_name(text: str) -> str:
+    r"""The name of a row: a long one in several lines.
+
+    Examples
+    --------
+    >>> print(row_name("GPT-4"))
+    GPT-4
+    >>> print(row_name("a judge whose name says all that it does"))
+    \longname{a judge whose name says all that it does}
+    """
+    return rf"\longname{{{escape(text)}}}" if len(text) > _LONG_NAME else escape(text)
+
+
+def _pieces(word: str) -> list[str]:
+    """A long word in parts between which a line may break: after a sign, and where there is none for long."""
+    if len(word) <= _LONG_WORD:
+        return [word]
+    return re.findall(rf".{{0,{_PIECE - 1}}}[/_.:-]|.{{1,{_PIECE}}}", word)
+
+
+def _escaped(text: str) -> str:
+    return "".join(_run(known, "".join(run)) for known, run in groupby(text, _is_known))
 
 
 def _is_known(sign: str) -> bool:
@@ -138,8 +170,11 @@ def document(
     lines = [
         f"% Agreement report: {escape(title)}",
         f"% {escape(software)}, inputs {inputs_hash}",
-        r"% Needs \usepackage{booktabs}. The .bib file beside it has what it cites.",
+        r"% Needs \usepackage{booktabs}; with \usepackage{graphicx} no table is wider than a line.",
+        "% The .bib file beside it has what it cites.",
         OTHER_SCRIPT,
+        FITTED,
+        LONG_NAME,
     ]
     for paragraph in paragraphs:
         lines += ["", paragraph]
@@ -188,6 +223,7 @@ def _float(slug: str, table: LatexTable, rows: slice, columns: slice, part: int)
         r"\small",
         rf"\caption{{{table.caption}{f' Part {part}.' if part else ''}}}",
         rf"\label{{tab:{slug}-{table.key}{f'-{part}' if part else ''}}}",
+        r"\fitted{%",
         rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
         r"\toprule",
         _line((table.first, *map(head, heads))),
@@ -198,7 +234,7 @@ def _float(slug: str, table: LatexTable, rows: slice, columns: slice, part: int)
         lines.append(_line((name, *cells[columns])))
         if any(under[columns]):
             lines.append(_line(("", *(rf"\scriptsize {cell}" if cell else "" for cell in under[columns]))))
-    return [*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return [*lines, r"\bottomrule", r"\end{tabular}", "}", r"\end{table}"]
 
 
 def _line(cells: Iterable[str]) -> str:

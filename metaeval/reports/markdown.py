@@ -23,7 +23,7 @@ from metaeval.reports.words import simulated_words, verdict_of
 
 DIFFERENCE_HEADS = (
     "Judge",
-    "Behind the leader (interval)",
+    "Difference to the leader (interval)",
     "Confidence that the leader is ahead",
     "Significantly different",
 )

@@ -8,6 +8,7 @@ from metaeval.reports.citations import SOFTWARE, Citation, citations, data_key, 
 from metaeval.reports.replacement import replacements
 from metaeval.reports.report import ReportContent, known
 from metaeval.reports.tables import has_alike, only_these, people_table, why_not_alike
+from metaeval.stats import PRESETS
 
 _TIES = {
     "expected": (
@@ -97,7 +98,7 @@ def _data(report: ReportContent) -> Iterator[Sentence]:
     judges = [judge for judge in report.judges if not judge.baseline]
     if judges:
         n, read = sum(one.n_judgments for one in judges), sum(one.n_unparsed for one in judges)
-        models = len({one.model for one in judges if one.model})
+        models = len({one.model for one in judges if one.model != one.name} - {""})
         of = f" of {models:,} models" if models > 1 else ""
         yield Sentence(
             f"{len(judges):,} {'judge' if len(judges) == 1 else 'judges'}{of} gave {n:,} judgments, of which {read:,} "
@@ -114,13 +115,19 @@ def _figures(report: ReportContent) -> Iterator[Sentence]:
 
 def _cited_figures(report: ReportContent) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The figures of the report that a publication defines, and what is cited for them."""
-    there = [(one.name, one.label) for one, estimate in people_table(report) if known(estimate)]
-    names = {name for judge in report.judges for name in judge.measures if known(judge.overall(name))}
-    there += [(one.name, one.label) for one in report.figures.judges if one.name in names]
-    found = [(label, keys) for name, label in there if (keys := keys_of_figure(report.kind, name))]
+    found = [
+        (label, keys) for name, label in _known_figures(report) if (keys := keys_of_figure(report.kind, name))
+    ]
     return tuple(dict.fromkeys(label for label, _ in found)), tuple(
         dict.fromkeys(key for _, keys in found for key in keys)
     )
+
+
+def _known_figures(report: ReportContent) -> list[tuple[str, str]]:
+    """Name and label of the figures that the report has a value of: of people, then of judges."""
+    there = [(one.name, one.label) for one, estimate in people_table(report) if known(estimate)]
+    names = {name for judge in report.judges for name in judge.measures if known(judge.overall(name))}
+    return there + [(one.name, one.label) for one in report.figures.judges if one.name in names]
 
 
 def _of_pairs(report: ReportContent) -> Iterator[Sentence]:
@@ -133,6 +140,7 @@ def _of_pairs(report: ReportContent) -> Iterator[Sentence]:
     else:
         yield Sentence("Unparsed verdicts are left out of agreement and accuracy.")
     yield Sentence("In positional agreement an unparsed verdict agrees with nothing.")
+    yield Sentence(_presets_words(report))
     if report.items.n_gold:
         yield Sentence("Accuracy counts a tie as one half where the gold answer is none.")
     yield Sentence(
@@ -143,6 +151,30 @@ def _of_pairs(report: ReportContent) -> Iterator[Sentence]:
         yield Sentence("Baselines are judges without an LLM, computed from the lengths and the order alone.")
 
 
+def _presets_words(report: ReportContent) -> str:
+    """Which presets have the conventions of which figures of this report."""
+    there = _known_figures(report)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for one in report.figures.conventions:
+        labels = [label for name, label in there if name in one.figures]
+        names = tuple(
+            each.name
+            for each in PRESETS.values()
+            if one.function in each.options
+            and each.options[one.function].items() <= (report.options | dict(one.arguments)).items()
+        )
+        if labels and names:
+            found.setdefault(names, []).extend(labels)
+    sentences = []
+    for names, labels in found.items():
+        unique = list(dict.fromkeys(labels))
+        verb = "has" if len(unique) == 1 else "have"
+        which = f"{', '.join(unique[:-1])} and {unique[-1]}" if len(unique) > 1 else unique[0]
+        presets = f"preset{'s' if len(names) > 1 else ''} {' and '.join(names)}"
+        sentences.append(f"{which} {verb} the conventions of the {presets}.")
+    return " ".join(sentences) or "These conventions are the defaults; they are no preset of a paper."
+
+
 def _of_values(report: ReportContent) -> Iterator[Sentence]:
     if report.people.n_labels:
         yield from map(Sentence, report.figures.methods)
@@ -151,16 +183,19 @@ def _of_values(report: ReportContent) -> Iterator[Sentence]:
             against = report.figures.against["gold" if report.against == "gold" else "people"]
             yield Sentence(report.figures.ranked.format(against=against))
         yield Sentence(
-            "Answers that could not be read are left out of correlations, scores and mean ratings, and count as wrong "
-            "for agreement and for being within one point."
+            "Unparsed answers are left out of correlations, scores and mean ratings, and count as wrong for agreement "
+            "and for agreement within one point."
         )
+    if report.people.n_labels or report.judges:
+        yield Sentence(_presets_words(report))
 
 
 def _drawn(report: ReportContent) -> Iterator[Sentence]:
     if report.people.n_drawn_by_chance and not any("do not weigh" in one for one in report.remarks):
         yield Sentence(
-            "Items that were drawn for labeling with a chance below 1 weigh one over that chance in what rests on "
-            "labels.",
+            "Items that were sampled for labeling with a probability below 1 are weighted by its inverse in all "
+            "figures "
+            "from labels.",
             ("horvitz1952",),
         )
 
@@ -170,14 +205,14 @@ def _populations(report: ReportContent) -> Iterator[Sentence]:
     why = why_not_alike(report)
     if not (why or has_alike(report)):
         return
-    yield Sentence("Intervals speak of these annotators on new items, unless they say otherwise.")
+    yield Sentence("Intervals are of these annotators on new items, unless stated otherwise.")
     if why:
-        yield Sentence(f"None speaks of annotators like these on new items: {why}.")
+        yield Sentence(f"None is of annotators like these on new items: {why}.")
         return
     yield Sentence(
         "Intervals for annotators like these on new items add the variance between annotators: what replacing one "
         "annotator's labels by those of the others of the same items does to the figure, with modes, means and ranks "
-        "taken anew. "
+        "recomputed. "
         "What an annotator does on one instruction only is in the variance between instructions, and counts once "
         "(two-way clustering, Satterthwaite's degrees of freedom).",
         ("cameron2011", "satterthwaite1946"),
@@ -202,8 +237,8 @@ def _intervals(report: ReportContent) -> Iterator[Sentence]:
     if not any(one.differences for one in report.selections.values()):
         return
     yield Sentence(
-        "Differences to the leading judge are paired by item, with Student intervals. They allow for the leader having "
-        "been chosen as the best."
+        "Differences to the leading judge are paired by item, with Student intervals. They allow for the "
+        "selection of the leader as the best."
     )
     if report.primary in report.figures.primaries:
         yield Sentence(

@@ -1,6 +1,7 @@
 """A report as PDF, set by Typst: texts go to it as data, so that no name can mean anything to it."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +37,9 @@ MISSING = (
 _TEMPLATE = Path(__file__).parent / "report.typ"
 _UPRIGHT, _TURNED = 6, 10
 """Columns of figures that a page has room for, upright and turned."""
+_AS_IT_IS = ("svg", "inputs_hash")
+_LONG_WORD, _PIECE = re.compile(r"\S{25,}"), re.compile(r".{0,15}[/_.:-]|.{1,16}")
+ZERO_WIDTH_SPACE = "\u200b"
 Json = dict[str, Any]
 
 
@@ -57,7 +61,7 @@ def pdf(report: ReportContent) -> bytes:
         import typst
     except ImportError:
         raise MissingPdfError from None
-    given = json.dumps(pdf_content(report), ensure_ascii=True)
+    given = json.dumps(_breakable(pdf_content(report)), ensure_ascii=True)
     # A report holds no time, nor does its file: the same inputs give the same bytes.
     return bytes(typst.compile(_TEMPLATE, format="pdf", sys_inputs={"report": given}, timestamp=0))
 
@@ -83,6 +87,19 @@ def pdf_content(report: ReportContent) -> Json:
         "inputs_hash": report.inputs_hash,
         "software": f"{report.software['name'].title()} {report.software['version']}",
     }
+
+
+def _breakable(content: Any) -> Any:
+    """The same with places where a line may break in long words; not in pictures, nor in the hash, which fits."""
+    if isinstance(content, dict):
+        return {key: one if key in _AS_IT_IS else _breakable(one) for key, one in content.items()}
+    if isinstance(content, list):
+        return [_breakable(one) for one in content]
+    return _LONG_WORD.sub(_broken, content) if isinstance(content, str) else content
+
+
+def _broken(word: re.Match[str]) -> str:
+    return ZERO_WIDTH_SPACE.join(_PIECE.findall(word.group()))
 
 
 def _tables(report: ReportContent) -> Iterator[Json]:
@@ -169,7 +186,7 @@ def _differences(report: ReportContent) -> Iterator[Json]:
     ]
     leader = report.selection.leader
     if rows and leader is not None:
-        heads = ["Behind the leader", "Confidence that the leader is ahead", "Significantly different"]
+        heads = ["Difference to the leader", "Confidence that the leader is ahead", "Significantly different"]
         caption = f"Paired differences to {report.judges[leader].name}."
         yield {"caption": caption, "first": "Judge", "heads": heads, "rows": rows}
 

@@ -1,6 +1,7 @@
 """The pictures of a report: its figures drawn, each with the words and the table that say the same."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from annotation.kinds import kind_of
@@ -10,9 +11,11 @@ from metaeval.pictures.heat_maps import HeatCell, heat_map_spec
 from metaeval.pictures.intervals import IntervalRow, bars_spec, forest_spec
 from metaeval.pictures.parts import ReferenceLine
 from metaeval.pictures.picture import Picture, PictureColumn
+from metaeval.reports.evaluator_pictures import capacity_picture, evaluators_picture
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.report import EstimateJson, ReportContent, known
 from metaeval.reports.tables import (
+    OVERALL,
     FigureRow,
     FigureTable,
     Slice,
@@ -50,20 +53,29 @@ def report_pictures(report: ReportContent, leads: Leads = nowhere) -> tuple[Pict
     """All pictures of a report, the forest plot first; none where no judge has a figure."""
     if not any(known(judge.overall(report.primary)) for judge in report.judges):
         return ()
-    found = [forest_picture(report), cost_picture(report)]
-    found += heat_pictures(report, leads)
-    found += [criteria_picture(report), length_picture(report)]
+    capacity = report.capacity
+    found = [
+        forest_picture(report, leads),
+        cost_picture(report, leads),
+        criteria_picture(report),
+        length_picture(report, leads),
+        # It is of one figure; a page may show the report by another.
+        capacity_picture(capacity, "judges") if capacity and capacity["figure"] == report.primary else None,
+        *heat_pictures(report, leads),
+        evaluators_picture(report, lambda fingerprint: leads(fingerprint, OVERALL)),
+    ]
     return tuple(picture for picture in found if picture is not None)
 
 
-def forest_picture(report: ReportContent) -> Picture:
+def forest_picture(report: ReportContent, leads: Leads = nowhere) -> Picture:
     """All judges by the figure that ranks them, beside human annotators and the upper bound."""
     table, figure = judges_table(report), report.primary_figure
     place = table.figures.index(figure)
-    rows = [(row, row.cells[place].estimate) for row in table.rows if row.status != "gold"][:MOST_ROWS]
-    drawn = [_interval_row(row, estimate, figure) for row, estimate in rows]
+    rows = [(row, row.cells[place].estimate) for row in table.rows if row.status != "gold"]
+    found = [_interval_row(row, estimate, figure, leads) for row, estimate in rows]
+    drawn = found[:MOST_ROWS]
     lines = _reference_lines(report)
-    ends: list[Any] = [estimate for _, estimate in rows]
+    ends: list[Any] = [estimate for _, estimate in rows[:MOST_ROWS]]
     ends += [{"low": one.value, "value": one.value, "high": one.value} for one in lines]
     domain = axis_of(ends) if figure.unit == "percent" else None
     asked: dict[str, Any] = {
@@ -77,6 +89,7 @@ def forest_picture(report: ReportContent) -> Picture:
     if best is not None:
         words += f" {best.name} has {best.text}."
     words += "".join(f" {line.label}: {value_text({'value': line.value}, figure.unit)}." for line in lines)
+    words += cut_words(len(drawn), len(found))
     return Picture(
         name="forest-plot",
         title=f"{figure.label} of each judge",
@@ -85,67 +98,106 @@ def forest_picture(report: ReportContent) -> Picture:
         narrow=forest_spec(drawn, narrow=True, **asked),
         columns=_columns("Judge", "Compared with the leader", figure=figure),
         rows=tuple(
-            (row.name, one.series, *_ends(estimate)) for (row, estimate), one in zip(rows, drawn, strict=True)
+            (row.name, one.series, *_ends(estimate)) for (row, estimate), one in zip(rows, found, strict=True)
         ),
+        links={(number, 0): one.href for number, one in enumerate(found) if one.href},
     )
 
 
-def cost_picture(report: ReportContent) -> Picture | None:
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A judge in the picture of a figure against cost: how it stands, the cost of 1,000 judgments, the figure."""
+
+    name: str
+    status: str
+    cost: Mapping[str, Any]
+    estimate: Mapping[str, Any]
+    href: str = ""
+
+
+def cost_picture(report: ReportContent, leads: Leads = nowhere) -> Picture | None:
     """The figure that ranks judges against what they cost; None where no two known costs differ."""
     figure = report.primary_figure
-    found: list[tuple[str, str, float, EstimateJson]] = []
+    found, without = [], []
     for index, judge in report.ranked():
         cost, estimate = judge.overall("cost_per_1000"), judge.overall(report.primary)
-        if cost is not None and cost["value"] is not None and estimate is not None and known(estimate):
-            found.append((judge.name, report.status(index), cost["value"], estimate))
-    return against_cost(found, figure.label, figure.unit)
+        if estimate is None or not known(estimate):
+            continue
+        if cost is None or cost["value"] is None:
+            without.append(judge.name)
+        else:
+            href = leads(judge.fingerprint, OVERALL) if not judge.baseline else ""
+            found.append(Priced(judge.name, report.status(index), cost, estimate, href))
+    return against_cost(found, figure.label, figure.unit, without=without)
 
 
 def against_cost(
-    found: Sequence[tuple[str, str, float, Any]],
+    found: Sequence[Priced],
     label: str,
     unit: str,
     front: Sequence[int] | None = None,
     without: Sequence[str] = (),
 ) -> Picture | None:
-    """A picture of (name, status, cost of 1,000 judgments, estimate) of each judge, with the Pareto front.
+    """A picture of a figure of each judge against its cost, with the Pareto front.
 
     ``front`` are places on the front where it is known; otherwise those that no other beats in both. ``without`` are
-    judges whose cost is unknown.
+    judges whose cost is unknown. Both intervals are drawn as bars, not as an ellipse: they are computed apart, so that
+    nothing says how the two move together, and an ellipse is none on a logarithmic axis.
     """
-    costs = [cost for _, _, cost, _ in found]
+    costs: list[float] = [one.cost["value"] for one in found]
     if len(set(costs)) < 2:
         return None
-    values = [estimate["value"] for *_, estimate in found]
+    values: list[float] = [one.estimate["value"] for one in found]
     if front is None:
         front = [
             one
             for one in range(len(found))
-            if found[one][1] != "baseline"
+            if found[one].status != "baseline"
             and not any(_beats(costs, values, other, one) for other in range(len(found)))
         ]
     on_front = sorted(front, key=lambda one: costs[one])
     points, rows = [], []
-    for place, (name, status, cost, estimate) in enumerate(found):
-        series = "On the Pareto front" if place in on_front else _COST_SERIES.get(status, "Not on the front")
-        text, price = full_text(estimate, unit), value_text({"value": cost}, "money")
-        mark = name if place in on_front or len(found) <= 8 else str(place + 1)
-        said = f"{name}: {text}, {price} per 1,000 judgments"
-        low, high = estimate["low"], estimate["high"]
-        points.append(MarkedPoint(cost, estimate["value"], low, high, series, said, mark))
-        rows.append((name, place + 1, series, cost, *_ends(estimate)))
-    ends = [estimate for *_, estimate in found]
+    for place, one in enumerate(found):
+        series = (
+            "On the Pareto front" if place in on_front else _COST_SERIES.get(one.status, "Not on the front")
+        )
+        mark = one.name if place in on_front or len(found) <= 8 else str(place + 1)
+        said = (
+            f"{one.name}: {full_text(one.estimate, unit)}, {full_text(one.cost, 'money')} per 1,000 judgments"
+        )
+        value, low, high = _ends(one.estimate)
+        cost, least, most = _ends(one.cost)
+        points.append(
+            MarkedPoint(
+                costs[place],
+                values[place],
+                low,
+                high,
+                series,
+                said,
+                mark,
+                least,
+                most,
+                one.href,
+                short=str(place + 1),
+            )
+        )
+        rows.append((one.name, place + 1, series, cost, least, most, value, low, high))
     axes = CurveAxes(
-        "Cost of 1,000 judgments", label, "money", unit, y_domain=axis_of(ends) if unit == "percent" else None
+        "Cost of 1,000 judgments",
+        label,
+        "money",
+        unit,
+        y_domain=axis_of([one.estimate for one in found]) if unit == "percent" else None,
     )
     line = [(costs[place], values[place]) for place in on_front]
-    names = ", ".join(found[place][0] for place in on_front)
+    names = ", ".join(found[place].name for place in on_front)
     return Picture(
         name="cost",
         title=f"{label} against cost",
         description=(
-            f"{label} of {_count(len(found), 'judge')} against the cost of 1,000 judgments. "
-            f"On the Pareto front, where no judge is both better and cheaper: {names}."
+            f"{label} of {_count(len(found), 'judge')} against the cost of 1,000 judgments, with the interval of each "
+            f"as a bar. On the Pareto front, where no judge is both better and cheaper: {names}."
             + (f" Not shown, because their cost is unknown: {', '.join(without)}." if without else "")
         ),
         spec=scatter_spec(points, axes, front=line, by_cost=True),
@@ -154,10 +206,11 @@ def against_cost(
             PictureColumn("Judge"),
             PictureColumn("Number", "count"),
             PictureColumn("In the picture"),
-            PictureColumn("$ / 1,000", "money"),
+            *(PictureColumn(head, "money") for head in ("$ / 1,000", "$ low", "$ high")),
             *_figure_columns(label, unit),
         ),
         rows=tuple(rows),
+        links={(number, 0): one.href for number, one in enumerate(found) if one.href},
     )
 
 
@@ -193,7 +246,7 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
     ]
     places = places[: len(table.heads)]
     fingerprints = {row.name: row.fingerprint for row in judges_table(report).rows}
-    rows, cells, links = table.rows[:MOST_ROWS], [], {}
+    rows, cells, links = table.rows, [], {}
     for number, row in enumerate(rows):
         line = []
         fingerprint = fingerprints.get(row.name, "")
@@ -210,13 +263,15 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
     reach = _REACH.get(figure.unit, 0.8)
     groups = "categories" if axis == "category" else "subsets"
     where = value_text({"value": middle}, figure.unit)
-    names = [row.name for row in rows]
+    names = [row.name for row in rows[:MOST_ROWS]]
+    cells = cells[:MOST_ROWS]
     return Picture(
         name=groups,
         title=table.title,
         description=(
             f"{figure.label} in {_count(len(rows), 'row')} and {len(places)} columns, by {axis}. Orange is below "
             f"{where}, blue above. Each cell has its figure{' in percent' if figure.unit == 'percent' else ''}."
+            f"{cut_words(len(names), len(rows))}"
         ),
         spec=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach),
         narrow=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach, narrow=True),
@@ -232,9 +287,8 @@ def criteria_picture(report: ReportContent) -> Picture | None:
     if len(report.criteria) < 2 or "criterion" not in figure.axes:
         return None
     everybody = [("Human annotators", report.beside(figure.name))] if report.beside(figure.name) else []
-    everybody += [
-        (judge.name, judge.measures.get(figure.name)) for _, judge in report.ranked() if not judge.baseline
-    ][:MOST_SERIES]
+    judges = [judge for _, judge in report.ranked() if not judge.baseline]
+    everybody += [(judge.name, judge.measures.get(figure.name)) for judge in judges[:MOST_SERIES]]
     found = [
         (place.label, name, estimate)
         for place in axis_slices(report, "criterion")
@@ -253,6 +307,11 @@ def criteria_picture(report: ReportContent) -> Picture | None:
         description=(
             f"{figure.label} on each of {len(report.criteria)} criteria, of "
             f"{', '.join(name for name, _ in everybody)}."
+            + (
+                f" These are the best {MOST_SERIES} of {len(judges):,} judges."
+                if len(judges) > MOST_SERIES
+                else ""
+            )
         ),
         spec=bars_spec(drawn, unit=figure.unit, axis_title=figure.label),
         narrow=bars_spec(drawn, unit=figure.unit, axis_title=figure.label, narrow=True),
@@ -261,14 +320,16 @@ def criteria_picture(report: ReportContent) -> Picture | None:
     )
 
 
-def length_picture(report: ReportContent) -> Picture | None:
+def length_picture(report: ReportContent, leads: Leads = nowhere) -> Picture | None:
     """How much longer responses each judge prefers, against the figure that ranks it; None for kinds without it."""
     figure = report.primary_figure
     names = {one.name: one for one in report.figures.judges}
     if "length_bias" not in names:
         return None
     bias = names["length_bias"]
-    points, rows = [], []
+    points: list[MarkedPoint] = []
+    rows: list[tuple[object, ...]] = []
+    links: dict[tuple[int, int], str] = {}
     for index, judge in report.ranked():
         along, up = judge.overall("length_bias"), judge.overall(report.primary)
         if along is None or up is None or not known(along) or not known(up) or along["value"] is None:
@@ -277,10 +338,25 @@ def length_picture(report: ReportContent) -> Picture | None:
         series = SERIES_OF_STATUS["baseline"] if status == "baseline" else "Judge"
         said = f"{judge.name}: {bias.label} {full_text(along, bias.unit)}, {figure.label} {full_text(up, figure.unit)}"
         mark = judge.name if len(report.judges) <= 8 or status == "leads" else ""
+        href = leads(judge.fingerprint, OVERALL) if not judge.baseline else ""
+        if href:
+            links[len(rows), 0] = href
+        value, least, most = _ends(along)
         points.append(
-            MarkedPoint(along["value"], up["value"] or 0.0, up["low"], up["high"], series, said, mark)
+            MarkedPoint(
+                along["value"],
+                up["value"] or 0.0,
+                up["low"],
+                up["high"],
+                series,
+                said,
+                mark,
+                least,
+                most,
+                href,
+            )
         )
-        rows.append((judge.name, along["value"], *_ends(up)))
+        rows.append((judge.name, value, least, most, *_ends(up)))
     if len(points) < 2:
         return None
     axes = CurveAxes(bias.label, figure.label, bias.unit, figure.unit)
@@ -289,27 +365,32 @@ def length_picture(report: ReportContent) -> Picture | None:
         name="length-bias",
         title=f"{figure.label} against length bias",
         description=(
-            f"{bias.label} of {_count(len(points), 'judge')} against {figure.label}. Right of the line a judge prefers "
-            "longer responses, left of it shorter ones."
+            f"{figure.label} of {_count(len(points), 'judge')} against their {bias.label.lower()}. Right of the "
+            "line a judge prefers longer responses, left of it shorter ones."
         ),
         spec=scatter_spec(points, axes, upright=none),
         narrow=scatter_spec(points, axes, upright=none, narrow=True),
         columns=(
             PictureColumn("Judge"),
-            PictureColumn(bias.label, bias.unit),
+            *(
+                PictureColumn(head, bias.unit)
+                for head in (bias.label, f"{bias.label}, low", f"{bias.label}, high")
+            ),
             *_figure_columns(figure.label, figure.unit),
         ),
         rows=tuple(rows),
+        links=links,
     )
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _interval_row(row: FigureRow, estimate: EstimateJson | None, figure: Figure) -> IntervalRow:
+def _interval_row(row: FigureRow, estimate: EstimateJson | None, figure: Figure, leads: Leads) -> IntervalRow:
     value, low, high = _ends(estimate)
     series = SERIES_OF_STATUS.get(row.status, row.status)
-    return IntervalRow(row.name, value, low, high, series, full_text(estimate, figure.unit))
+    href = leads(row.fingerprint, OVERALL) if row.fingerprint or row.status == "people" else ""
+    return IntervalRow(row.name, value, low, high, series, full_text(estimate, figure.unit), href)
 
 
 def _reference_lines(report: ReportContent) -> list[ReferenceLine]:
@@ -342,6 +423,15 @@ def _columns(*names: str, figure: Figure) -> tuple[PictureColumn, ...]:
 
 def _figure_columns(label: str, unit: str) -> Iterable[PictureColumn]:
     return PictureColumn(label, unit), PictureColumn("Low", unit), PictureColumn("High", unit)
+
+
+def cut_words(drawn: int, found: int) -> str:
+    """What a picture that cannot show all says of it."""
+    return (
+        ""
+        if drawn == found
+        else f" The picture shows the first {drawn:,} of {found:,} rows; the data behind it has all."
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,7 +20,7 @@ from metaeval.reports.preregistration import (
 )
 from metaeval.reports.report import ReportContent
 
-PLANNED = "What was planned"
+PLANNED = "Preregistered plan"
 PLANNED_HEADS = ("", "Planned", "Done", "Kept")
 KEPT_WORDS = {True: "yes", False: "differs", None: "not checked"}
 

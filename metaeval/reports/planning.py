@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
@@ -59,7 +58,7 @@ _PAIRS = PlanWords(
         ),
     },
 )
-_POINT = "One point is a hundredth of the range of a correlation, 0.02, as in the margins of reports."
+_POINT = "One point is 1% of the range of a correlation, 0.02, as in the margins of reports."
 
 
 _CAUTION = (
@@ -102,9 +101,6 @@ POPULATION_WORDS: dict[str, str] = {
     "alike": "These annotators and others like them, new items",
     "these": "These annotators, new items",
 }
-# A curve for each number of labels: this many can be told apart in black and white.
-SHAPES = ("circle", "square", "diamond", "triangle")
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 600.0, 16.0, 256.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,53 +166,16 @@ class PlannedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMark:
-    """A point, a tick or a label of the picture; coordinates as text, as SVG takes them."""
-
-    x: str
-    y: str
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanCurve:
-    """A curve for one number of labels per item."""
-
-    shape: str
-    path: str
-    points: tuple[PlanMark, ...]
-    label: PlanMark
-
-
-@dataclass(frozen=True, slots=True)
-class PlanPicture:
-    """Width or power against cost."""
-
-    curves: tuple[PlanCurve, ...]
-    x_ticks: tuple[PlanMark, ...]
-    y_ticks: tuple[PlanMark, ...]
-    guide: str
-    what: str
-    axis: str
-
-
-@dataclass(frozen=True, slots=True)
 class PlanPage:
     """All that the page shows."""
 
     asked: PlanAsked
     rows: tuple[PlannedRow, ...]
-    picture: PlanPicture | None
 
     @property
     def best(self) -> PlannedRow | None:
         """The cheapest design that reaches the target."""
         return next((row for row in self.rows if row.cheapest), None)
-
-    @property
-    def most_people(self) -> int:
-        """The annotators of the picture."""
-        return max(row.design.n_people for row in self.rows)
 
     @property
     def unknown_others(self) -> bool:
@@ -247,7 +206,7 @@ def plan_page(model: AgreementModel, asked: PlanAsked) -> PlanPage:
     for row in rows:
         best = row.reaches and row.cost == cheapest and not any(one.cheapest for one in marked)
         marked.append(PlannedRow(row.design, row.interval, row.power, row.cost, row.reaches, best))
-    return PlanPage(asked, tuple(marked), _picture(marked, asked))
+    return PlanPage(asked, tuple(marked))
 
 
 def planned_row(model: AgreementModel, asked: PlanAsked, design: StudyDesign) -> PlannedRow:
@@ -308,7 +267,7 @@ def pilot_model(inputs: Inputs, judge: str = "", rival: str = "") -> AgreementMo
         else:
             model = planned_figures(inputs, judge, rival)
     if not model.figures:
-        raise ReportError("The pilot has no two labels of one item yet. Enter guesses instead.")
+        raise ReportError("The pilot has no item with two labels yet. Enter assumptions instead.")
     return model
 
 
@@ -355,100 +314,6 @@ def _labels(inputs: Inputs) -> object:
     return labels.item, labels.annotator, labels.choice
 
 
-# --- the picture ---------------------------------------------------------------------------------------------------
-
-
-def _picture(rows: Sequence[PlannedRow], asked: PlanAsked) -> PlanPicture | None:
-    """Power, or half width, against cost (against items where nothing costs anything), of the most annotators."""
-    people = max(row.design.n_people for row in rows)
-    found = {
-        labels: [
-            (row, reached(asked, row.interval, row.power))
-            for row in sorted(rows, key=lambda row: row.design.n_items)
-            if row.design.labels_per_item == labels and row.design.n_people == people
-        ]
-        for labels in asked.labels
-    }
-    known = [(row, y) for each in found.values() for row, y in each if not math.isnan(y)]
-    if len(known) < 2:
-        return None
-    by_cost = any(row.cost > 0 for row, _ in known)
-
-    def x_value(row: PlannedRow) -> float:
-        return row.cost if by_cost else float(row.design.n_items)
-
-    ticks = _round_ticks(max(x_value(row) for row, _ in known))
-    most_x = ticks[-1]
-    most_y = 1.0 if asked.asks_power else _round_up(max(max(y for _, y in known), asked.target))
-
-    def x_of(value: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * value / most_x
-
-    def y_of(value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * min(1.0, value / most_y)
-
-    curves = []
-    for place, (labels, each) in enumerate(found.items()):
-        points = [(x_of(x_value(row)), y_of(y), row, y) for row, y in each if not math.isnan(y)]
-        if not points:
-            continue
-        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in points) if len(points) > 1 else ""
-        marks = tuple(
-            PlanMark(f"{x:.1f}", f"{y:.1f}", f"{design_words(row.design)}: {_text(value, asked)}")
-            for x, y, row, value in points
-        )
-        last = points[-1]
-        curves.append(
-            PlanCurve(
-                SHAPES[place % len(SHAPES)],
-                path,
-                marks,
-                PlanMark(f"{last[0] + 8:.1f}", f"{last[1]:.1f}", f"{labels} labels"),
-            )
-        )
-    steps = [k / 4 for k in range(5)]
-    unit = asked.currency if by_cost else ""
-    return PlanPicture(
-        tuple(curves),
-        tuple(PlanMark(f"{x_of(tick):.1f}", "", f"{unit}{_short(tick)}") for tick in ticks),
-        tuple(PlanMark("", f"{y_of(most_y * k):.1f}", _text(most_y * k, asked)) for k in steps),
-        f"M{_LEFT} {y_of(asked.target):.1f}H{_RIGHT}",
-        "Power" if asked.asks_power else "Half width of the interval",
-        "Cost" if by_cost else "Items",
-    )
-
-
 def design_words(design: StudyDesign) -> str:
     """A design in a line."""
     return f"{design.n_items:,} items, {design.labels_per_item} labels each, {design.n_people:,} annotators"
-
-
-def _text(value: float, asked: PlanAsked) -> str:
-    return f"{100 * value:.0f}%" if asked.asks_power else f"{100 * value:.1f}"
-
-
-def _short(value: float) -> str:
-    """A number of an axis."""
-    if value >= 1e6:
-        return f"{value / 1e6:.3g}M"
-    if value >= 1e4:
-        return f"{value / 1e3:.3g}k"
-    return f"{value:,.0f}" if value >= 10 or value == 0 else f"{value:.2g}"
-
-
-def _round_ticks(most: float) -> list[float]:
-    """Ticks from 0 to beyond the largest value, at round distances.
-
-    Examples
-    --------
-    >>> _round_ticks(4_013)
-    [0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0]
-    """
-    power: float = 10 ** math.floor(math.log10(most / 4))
-    step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= most / 5)
-    return [step * k for k in range(math.ceil(most / step) + 1)]
-
-
-def _round_up(value: float) -> float:
-    """The next round number of hundredths for an axis."""
-    return next(step for step in (0.02, 0.04, 0.08, 0.2, 0.4, 1.0) if value <= step or step == 1.0)

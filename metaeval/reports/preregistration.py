@@ -24,7 +24,7 @@ from metaeval.stats import AgreementModel
 SCHEMA = "touchstone.preregistration/1"
 STOPPING_WORDS = {
     "fixed": "Stop when every item has its labels. Test once, at the end.",
-    "sequence": "Look as labels arrive. Stop when the confidence sequence settles the question, or at full size.",
+    "sequence": "Check as labels arrive. Stop when the confidence sequence settles the question, or at full size.",
     "other": "As described below.",
 }
 

@@ -24,7 +24,7 @@ from metaeval.stats.estimate import no_estimate
 IMPORTED = "imported"
 """The backend of judges whose verdicts came from elsewhere: nobody can ask them."""
 PRIMARY = {"people": "agreement", "gold": "accuracy"}
-_NOT_CHOSEN = "it is not what the procedure chose, and nothing else was held out"
+_NOT_CHOSEN = "it isn't the judge that the procedure chose, and only that one has a held-out estimate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def composite_offer(report: SelectionReport) -> CompositeOffer | None:
 
 def _not_worth_it(gain: FigureJson) -> str:
     if gain["value"] is None:
-        return "whether it is worth it is not known"
+        return "whether the composite is better is unknown"
     return f"its held-out gain over the best single judge, {with_ends(gain)}, is not significant"
 
 

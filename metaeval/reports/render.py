@@ -104,7 +104,7 @@ def write_atomically(path: Path, written: str | bytes) -> None:
     """
     folder = path.parent
     if not folder.is_dir():
-        raise ReportError(f"There is no folder {folder}; make it first.")
+        raise ReportError(f"There is no folder {folder}; create it first.")
     if path.is_dir():
         raise ReportError(f"{path} is a folder; name a file.")
     try:

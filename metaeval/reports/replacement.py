@@ -15,6 +15,7 @@ from metaeval.reports.report import JudgeFigures, ReportContent
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
 from metaeval.stats import AlternativeAnnotatorTest, adjust_p_values
 from metaeval.stats.arrays import Integers
+from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.errors import quiet
 from metaeval.stats.estimate import no_estimate
 
@@ -24,18 +25,18 @@ _MOST_CELLS = 20_000_000
 ADVICE = {0.1: "crowdworkers", 0.15: "skilled annotators", 0.2: "experts"}
 
 
-def labels_by_person(inputs: Inputs) -> Floats | None:
-    """Labels as (n_items, n_people), a column a person; None where that would be too large a table to be of use."""
+def labels_by_person(inputs: Inputs) -> LongLabels | None:
+    """Labels with who gave them, read once for all judges; None of more people than are of use, a crowd."""
     items, labels = inputs.items, inputs.labels
     n_people = int(labels.annotator.max(initial=-1)) + 1
     if len(items) * n_people > _MOST_CELLS:
         return None
     table = np.full((len(items), n_people), np.nan)
     table[labels.item, labels.annotator] = labels.choice
-    return table
+    return read_labels(table)
 
 
-def replacement_section(one: JudgeSample, by_person: Floats | None) -> dict[str, Any]:
+def replacement_section(one: JudgeSample, by_person: LongLabels | None) -> dict[str, Any]:
     """The test of one judge on all items; with a reason where that cannot be tested.
 
     Verdicts that were never asked for take no part; what could not be read loses against the person.
@@ -43,7 +44,9 @@ def replacement_section(one: JudgeSample, by_person: Floats | None) -> dict[str,
     return _tested(one.sample, [one.judge], np.zeros(one.sample.n_items, dtype=np.intp), by_person)
 
 
-def choice_section(sample: Sample, scores: Mapping[int, Floats], by_person: Floats | None) -> dict[str, Any]:
+def choice_section(
+    sample: Sample, scores: Mapping[int, Floats], by_person: LongLabels | None
+) -> dict[str, Any]:
     """The test of whichever judge leads on the other folds: what may be said of the leading judge.
 
     Parameters
@@ -63,10 +66,10 @@ def choice_section(sample: Sample, scores: Mapping[int, Floats], by_person: Floa
 
 
 def _tested(
-    sample: Sample, judges: list[JudgeAnswers], chosen: Integers, by_person: Floats | None
+    sample: Sample, judges: list[JudgeAnswers], chosen: Integers, by_person: LongLabels | None
 ) -> dict[str, Any]:
     if by_person is None:
-        return _not_tested("too many people for a table of them")
+        return _not_tested("too many annotators for a table")
     if not any(judge.judged.any() for judge in judges):
         return _not_tested("nothing was judged")
     with quiet():  # the reason is kept with the result
@@ -196,8 +199,8 @@ def replacement_words(report: ReportContent) -> list[str]:
     ]
     if passing:
         found.append(
-            f"The baseline {passing[0]} (no LLM) passes as well, so passing does not show here that a judge reads what "
-            "it judges. No baseline is recommended as a replacement."
+            f"The baseline {passing[0]} (no LLM) passes as well, so passing doesn't show here that a judge reads the "
+            "items. No baseline is recommended as a replacement."
         )
     return found
 

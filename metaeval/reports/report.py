@@ -162,13 +162,15 @@ class ReportContent:
     remarks: tuple[str, ...] = ()
     planned: dict[str, Any] | None = None
     parts: dict[str, Any] | None = None
+    evaluators: dict[str, Any] | None = None
+    capacity: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was, and
-        ``parts`` since they are kept.
+        """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was,
+        ``parts``, ``evaluators`` and ``capacity`` since they are kept.
         """
         plain: dict[str, Any] = {"schema": SCHEMA} | _listed(self)
-        for name in ("planned", "parts"):
+        for name in ("planned", "parts", "evaluators", "capacity"):
             if plain[name] is None:
                 del plain[name]
         return plain

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from metaeval.figures.estimates import plain
+from metaeval.figures.evaluators import capacity_section
 from metaeval.inputs import Floats, Integers
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.stats import (
@@ -113,6 +114,7 @@ class SourceRanking:
     n_answers: int
     n_pairs: int
     systems: tuple[RankedSystem, ...]
+    capacity: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -297,7 +299,27 @@ def _source(table: _Table, source: Source) -> SourceRanking:
             RankedSystem(name, plain(rate), plain(strengths[name]) if name in strengths else None)
             for name, rate in zip(table.names, rates, strict=True)
         ),
+        capacity=_capacity(table, source.key),
     )
+
+
+def _capacity(table: _Table, key: str) -> dict[str, Any] | None:
+    """How many instructions distinguish the systems; None where pairs were drawn by unequal chances.
+
+    A system's score of an instruction is the mean of its credits there.
+    """
+    if table.inputs.weights is not None and key == PEOPLE:
+        return None
+    credit = table.credits[key]
+    cluster, at = np.unique(table.cluster, return_inverse=True)
+    place = {name: column for column, name in enumerate(table.names)}
+    cell = at * len(place) + np.array([place[name] for name in table.system])
+    known = ~np.isnan(credit)
+    size = len(cluster) * len(place)
+    total = np.bincount(cell[known], weights=credit[known], minlength=size)
+    n = np.bincount(cell[known], minlength=size)
+    scores = np.where(n > 0, total / np.maximum(n, 1), np.nan).reshape(len(cluster), len(place))
+    return capacity_section(scores, np.arange(len(cluster)), np.asarray((~np.isnan(scores)).any(axis=1)))
 
 
 def _ranking(table: _Table, source: Source) -> RankAgreement:

@@ -443,7 +443,8 @@ def notes_of(report: ReportContent, judge: JudgeFigures) -> tuple[str, ...]:
         notes.append(f"{judge.n_unparsed:,} unparsed")
     if judge.n_failed:
         notes.append(f"{judge.n_failed:,} failed")
-    who = "no LLM" if judge.backend == "heuristic" else judge.model or judge.backend
+    model = judge.model if judge.model != judge.name else ""  # imported, and nothing said of the model
+    who = "no LLM" if judge.backend == "heuristic" else model or judge.backend
     return (*notes, "baseline, no LLM" if judge.baseline else who)
 
 

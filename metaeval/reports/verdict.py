@@ -190,14 +190,14 @@ def _population(found: Compared, nearest: Rival) -> list[str]:
     if not found.of_people:
         return []
     if found.annotators == "these":
-        return ["This is about these annotators on new items, as you asked, and not about other annotators."]
+        return ["This holds for these annotators on new items, as you asked, not for other annotators."]
     equivalent = found.kind.startswith("equivalent")
     gap = nearest.practical_alike if equivalent and nearest.practical_alike else nearest.alike
     if gap is None:
-        return ["This is about these annotators on new items; other annotators may differ."]
+        return ["This holds for these annotators on new items; other annotators may differ."]
     if gap["low"] is None:
         why = str(gap.get("reason") or "too few annotators")
-        return [f"This holds for these annotators. Nothing can be said of others ({why})."]
+        return [f"This holds for these annotators. There is no evidence about others ({why})."]
     ends = with_ends(gap, found.unit, _practical_level(found) if equivalent else "")
     if found.kind.endswith("_here"):
         kind = "Equivalent" if equivalent else "Clear"

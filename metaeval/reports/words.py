@@ -52,7 +52,7 @@ def verdict_of(report: ReportContent, primary: str = "") -> VerdictText:
                 "floor", f"No judge beats the baseline {gap.get('name')}", f"{lead} and leads.", *floor
             )
         why = "No intervals were asked for, so nothing shows a significant difference from the others or from chance."
-        return said("open", f"{leader.name} leads; by how much is not known", f"{lead}.", why)
+        return said("open", f"{leader.name} leads, by an unknown difference", f"{lead}.", why)
     reasons = [*reasons_of(found), *_beside_people(report, primary, leader)]
     reasons += _cheapest(judges, selection.leader, selection.tied)
     if found.kind == "floor":
@@ -195,7 +195,7 @@ def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]
         why = f"{figure.label} with {_TARGETS[report.against]} is undefined for every judge so far."
         said = _of_responses(report)
         if said:
-            why = f"{why} So nothing says how far to trust a judge here."
+            why = f"{why} So there is no evidence yet how far to trust a judge here."
             return VerdictText("scores", said, (why,), cautions)
     return VerdictText("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
 
@@ -289,12 +289,12 @@ def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
     if compared is not None and any(count > compared for count in counts):
         found.append(
             f"Judges are ranked on the {compared:,} items that all of them judged; "
-            "the figure of each is of all the items that it judged itself."
+            "each figure is over all items that the judge itself judged."
         )
     if selection.leader is not None:
         unparsed = judges[selection.leader].overall("unparsed_rate")
         if unparsed is not None and (unparsed["value"] or 0.0) > _MUCH_UNPARSED:
-            found.append(f"The leader's answer could not be read in {value_text(unparsed)} of its judgments.")
+            found.append(f"The leader's answer was unparsed in {value_text(unparsed)} of its judgments.")
     if selection.differences:
         found.append(
             "Selection bias: the leader was chosen on these same items (in-sample), so expect a lower figure on new "

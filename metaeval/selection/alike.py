@@ -15,7 +15,7 @@ from metaeval.stats.crossed import CrossedScores, People
 from metaeval.stats.crossed_sums import sums_difference
 from metaeval.stats.leave_one_out import LeaveOneOut
 
-_NO_PEOPLE = "the labels of each annotator are not known apart here"
+_NO_PEOPLE = "the labels of each annotator aren't known separately here"
 
 
 def beside_labels(
@@ -84,7 +84,7 @@ _ALIKE: People = "sampled"
 
 
 class _Sample:
-    """One dataset: who labelled what, and each judge's scores, read once."""
+    """One dataset: who labeled what, and each judge's scores, read once."""
 
     def __init__(self, objective: Objective, dataset: JudgedDataset, place: int) -> None:
         self._objective, self._dataset = objective, dataset

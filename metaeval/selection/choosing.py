@@ -266,8 +266,8 @@ def _orders(evidence: Evidence, place: int, dataset: JudgedDataset) -> list[str]
     if not fewer or len(fewer) == len(ranked):
         return []
     return [
-        f"{dataset.name}: judged in one presentation order mostly, where others were asked in both: "
-        f"{', '.join(fewer)}. A preference for a place can then count for or against it."
+        f"{dataset.name}: judged mostly in one presentation order, where others judged both: "
+        f"{', '.join(fewer)}. Position bias can then count for or against it."
     ]
 
 
@@ -281,15 +281,15 @@ def _remarks(evidence: Evidence, leader: int | None, datasets: Sequence[JudgedDa
             table.shares[place]
             and len(np.unique(table.cluster[table.decides & (table.dataset == place)])) == 1
         ):
-            notes.append(f"{dataset.name} has one instruction only: nothing tells how much it could vary.")
+            notes.append(f"{dataset.name} has only one instruction, so its variance is unknown.")
     judge = None if leader is None else table.judges[leader]
     notes += overlap_notes(evidence.objective, datasets, judge)
     if leader is not None:
         costs = evidence.values[len(table.datasets) + COST]
         without = [place for place in np.flatnonzero(table.ranked) if math.isnan(costs[place])]
         if len(without) == int(table.ranked.sum()):
-            notes.append("The cost of no judge is known, so there is no front of score against cost.")
+            notes.append("No judge has a known cost, so there is no Pareto front of score against cost.")
         elif without:
             names = ", ".join(evidence.candidates[place].name for place in without)
-            notes.append(f"Not on the front of score against cost, as the cost is not known: {names}.")
+            notes.append(f"Not on the Pareto front, because the cost is unknown: {names}.")
     return notes

@@ -27,6 +27,7 @@ _SEED = 20_240_601
 _MOST_FLIPPED = 2_000
 # Leads that are equal differ by less.
 _GRAIN = 1e-9
+_DECIMALS = 12
 _ROUNDING = 1e-13
 
 
@@ -197,7 +198,8 @@ class NullLeads:
             return self._least
         among = list(left)
         centres, every = self._centres[:, among], np.arange(_DRAWS)
-        leader = centres.argmax(axis=1)
+        # Judges that come out equal in a draw are apart by the rounding of sums, which is another on each machine.
+        leader = np.round(centres, _DECIMALS).argmax(axis=1)
 
         def lead(values: Floats) -> Floats:
             """The leader's minus each: (n_draws, ..., n_judges)."""

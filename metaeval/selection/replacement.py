@@ -7,6 +7,7 @@ import numpy as np
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import AlternativeAnnotatorTest, Resamples, alternative_annotator_test
 from metaeval.stats.arrays import Integers, Seed, generator
+from metaeval.stats.counts import LongLabels
 
 EPSILON = 0.1
 """How much worse than an annotator a judge may be. The authors advise 0.1 in place of crowdworkers, 0.15 of skilled
@@ -55,7 +56,7 @@ def chosen_elsewhere(
 
 
 def replacement_test(
-    labels: Floats,
+    labels: Floats | LongLabels,
     verdicts: Mapping[int, tuple[Floats, Booleans]],
     chosen: Integers,
     *,
@@ -70,14 +71,14 @@ def replacement_test(
 
     Parameters
     ----------
-    labels : ndarray of shape (n_items, n_annotators)
+    labels : ndarray of shape (n_items, n_annotators), or LongLabels
         NaN where missing.
     verdicts : mapping of int to (ndarray, ndarray), shape (n_items, 2)
         By place of a judge its verdicts, and whether it judged.
     chosen : ndarray of int, shape (n_items,)
         The judge of each item; -1 leaves the item out. One judge for all tests that judge.
     """
-    said, judged = np.full((len(labels), 2), np.nan), np.zeros((len(labels), 2), dtype=np.bool_)
+    said, judged = np.full((len(chosen), 2), np.nan), np.zeros((len(chosen), 2), dtype=np.bool_)
     for place in np.unique(chosen[chosen >= 0]).tolist():
         own = chosen == place
         said[own], judged[own] = verdicts[place][0][own], verdicts[place][1][own]

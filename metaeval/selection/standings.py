@@ -16,7 +16,7 @@ from metaeval.stats.intervals import AMOUNT
 
 NOTHING_SCORED = "no dataset can be scored"
 _PART_ONLY = "it judged a part of the items only, so it is not ranked"
-_NOT_MEASURED = "nobody measured it"
+_NOT_MEASURED = "not measured"
 
 
 def ranking(evidence: Evidence) -> list[int]:

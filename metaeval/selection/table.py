@@ -149,7 +149,7 @@ def table_build(
             weights[place] = 0.0
             notes.append(_nothing_scored(one, block))
     if not any(one.weight for one in datasets):
-        notes.append("Every dataset has weight 0: nothing decides.")
+        notes.append("Every dataset has weight 0: nothing determines the choice.")
     ranked, common = comparable_judges(covered, dataset, weights > 0, may_rank)
     notes += _left_out(candidates, ranked, may_rank, covered, dataset, weights > 0)
     scorable = np.concatenate([block.scorable for block in blocks])

@@ -12,6 +12,9 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from judges.selectors.anchors import InTime, anchor_sets, in_time, judges_moved
 from judges.selectors.judges import judge_answerers
+from judges.services.judge_imports import judge_document
+from judges.strategies.documents import SCHEMA
+from judges.strategies.errors import SpecError
 from metaeval.models import Decision
 from metaeval.reports.promotion import exported_facts
 
@@ -97,33 +100,43 @@ def in_time_facts(decision: Decision) -> dict[str, Any]:
 
 
 def judge_export(decision: Decision) -> dict[str, Any]:
-    """The promoted judge as a configuration to be run elsewhere: its whole content, and where it comes from.
+    """The promoted judge as a document to be loaded elsewhere: its whole content, and what the promotion found.
 
     There are no secrets in a spec: a key is named by the variable that holds it.
     """
     judge, composite = decision.judge, decision.evidence.get("composite")
-    return {
-        "schema": "touchstone.judge/1",
-        "name": judge.name,
-        "fingerprint": judge.fingerprint,
-        "backend": judge.backend,
-        "model": judge.model,
-        "strategy": judge.strategy,
-        "spec": judge.spec,
-        "decision": {
-            "dataset": decision.dataset.name,
-            "kind": decision.kind,
-            "sweep": None if decision.sweep is None else decision.sweep.name,
-            "reason": decision.reason,
-            "decided_at": decision.created_at.isoformat(timespec="seconds"),
-            "inputs_hash": decision.inputs_hash,
-            "in_force": decision.replaced_by_id is None,
-            # From which certainty on it decides by itself; None where nothing says how sure it is.
-            "abstention": (decision.evidence.get("judge") or {}).get("abstention"),
-            "in_time": in_time_facts(decision),
-            **({"planned": planned} if (planned := decision.evidence.get("planned")) else {}),
-            **(exported_facts(decision.selection) if decision.selection else {}),
-            # What to expect of a composite is what composites reach on held-out items.
-            **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
-        },
+    evidence = decision.evidence.get("judge") or {}
+    facts = {
+        "dataset": decision.dataset.name,
+        "kind": decision.kind,
+        "sweep": None if decision.sweep is None else decision.sweep.name,
+        "reason": decision.reason,
+        "decided_at": decision.created_at.isoformat(timespec="seconds"),
+        "inputs_hash": decision.inputs_hash,
+        "in_force": decision.replaced_by_id is None,
+        # What it was chosen by, and every figure of it on this dataset with its interval.
+        "primary": decision.evidence.get("primary"),
+        "figures": evidence.get("measures") or {},
+        "calibration": _calibration(evidence.get("measures") or {}),
+        # From which certainty on it decides by itself; None where nothing says how sure it is.
+        "abstention": evidence.get("abstention"),
+        "in_time": in_time_facts(decision),
+        **({"planned": planned} if (planned := decision.evidence.get("planned")) else {}),
+        **(exported_facts(decision.selection) if decision.selection else {}),
+        # What to expect of a composite is what composites reach on held-out items.
+        **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
     }
+    try:
+        return {**judge_document(judge), "decision": facts}
+    except SpecError as error:
+        # Its verdicts were imported, or its prompts are not those of this installation any more: nobody can ask it.
+        about = {
+            name: getattr(judge, name)
+            for name in ("name", "fingerprint", "strategy", "backend", "model", "spec")
+        }
+        return {"schema": SCHEMA, **about, "cannot_run": str(error), "decision": facts}
+
+
+def _calibration(measures: dict[str, Any]) -> dict[str, Any]:
+    """How far its certainty is to be believed, of the figures that say so."""
+    return {name: found for name, found in measures.items() if name.startswith(("calibration", "brier"))}

@@ -10,6 +10,7 @@ from annotation.selectors.adjudication import waiting_counts
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.item_reports import reported_by_study
 from annotation.selectors.overview import state_counts, study_list_for
+from annotation.selectors.study_lines import StudyLine, study_lines
 from judges.models import Sweep
 from judges.selectors.reading import sweep_list_for
 from metaeval.selectors.loop import Lane, LoopAction, lanes_of
@@ -28,7 +29,7 @@ class Home:
 
     steps: Sequence[LoopAction]
     lanes: Sequence[Lane]
-    studies: Sequence[Study]
+    studies: Sequence[StudyLine]
     sweeps: Sequence[Sweep]
     n_datasets: int
     n_open: int
@@ -47,7 +48,9 @@ def home_of(user: User) -> Home:
     sweeps = list(sweep_list_for(user)[:SWEEPS_SHOWN])
     steps = _of_studies(studies) + [action for action in _by_urgency(lanes) if action]
     n = len(lanes) if len(lanes) < DATASETS_SHOWN else visible.count()
-    return Home(steps[:STEPS_SHOWN], lanes, studies, sweeps, n, state_counts(user)[StudyState.OPEN])
+    return Home(
+        steps[:STEPS_SHOWN], lanes, study_lines(studies), sweeps, n, state_counts(user)[StudyState.OPEN]
+    )
 
 
 def _of_studies(studies: Sequence[Study]) -> list[LoopAction]:

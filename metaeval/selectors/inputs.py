@@ -1,22 +1,24 @@
 """From rows to the arrays that reports, comparisons and decisions are computed from, of any kind of items."""
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
-from annotation.selectors.datasets import criteria_for_judging, item_facts, items_of
+from annotation.selectors.datasets import criteria_for_judging, items_of, response_lengths
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
-from judges.models import BackendKind, Judge, Order, ParseStatus
-from judges.selectors.items import orders_of
+from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
 from judges.selectors.reading import judges_of_dataset
 from judges.selectors.stored import judgments_on
+from judges.strategies.presentation import orders_of
 from metaeval.figures import FIGURES
+from metaeval.figures.answers import JudgmentColumns, judge_answers, judgment_columns, samples_of
 from metaeval.inputs import (
     Booleans,
     Floats,
@@ -24,16 +26,17 @@ from metaeval.inputs import (
     Items,
     JudgeAnswers,
     Labels,
-    Parts,
+    StoredItem,
     columns_of,
-    numbers_row,
-    values_of,
+    items_make,
     weights_drawn,
 )
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
 from metaeval.selectors.sweeps import SweepView
 
 Row = Mapping[str, Any]
+_ROWS = 20_000
+_STATUS = max(map(len, ParseStatus.values))
 
 
 def kinds_of(dataset: Dataset) -> tuple[str, ...]:
@@ -92,6 +95,7 @@ def inputs_read(
         labels=_labels(dataset, of_kind, place, items, study, reader),
         judges=_judges(dataset, of_kind, place, items, chosen, asked),
         criteria=criteria,
+        scheme=dataset.category_scheme,
         weights=sampling_weights(dataset, study, items.external_id, reader, kind),
     )
     return FIGURES[kind].with_baselines(found) if FIGURES[kind].shows_baselines else found
@@ -101,9 +105,11 @@ def inputs_read(
 
 
 def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None) -> list[Row]:
-    columns = ("pk", "external_id", "instruction_id", "instruction__category", "instruction__subset")
+    columns = ["pk", "external_id", "instruction_id", "instruction__category", "instruction__subset", "gold"]
+    if kind_of(kind).parts == "responses":  # which may have votes
+        columns.append("metadata")
     items = items_of([dataset], kind).order_by("position", "pk")
-    rows: list[Any] = list(items.values(*columns, "gold", "metadata"))
+    rows: list[Any] = list(items.values(*columns))
     words = kind_of(kind).label.lower()
     if not rows:
         raise ReportError(f"Dataset {dataset.name!r} has no items of the kind {words}.")
@@ -129,35 +135,31 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
         parts = [tuple(map(str, range(len(lengths[row["pk"]])))) for row in rows]
     else:
         parts = [criteria if kind.parts else ("",)] * len(rows)
-    width = max(map(len, parts), default=0)
-    votes = [_votes(row["metadata"]) if kind.parts == "responses" else None for row in rows]
-    gold = values_of(kind, [row["gold"] for row in rows], parts, width)
-    voted = [len(own or ()) == len(names) > 0 for own, names in zip(votes, parts, strict=True)]
-    for k in np.flatnonzero(voted).tolist():
-        gold[k, : len(parts[k])] = [-vote for vote in votes[k] or ()]
-    n_responses = max((len(lengths.get(row["pk"], ())) for row in rows), default=0)
-    return Items(
-        external_id=tuple(row["external_id"] for row in rows),
-        cluster=tuple(numbers[row["instruction_id"]] for row in rows),
-        category=tuple(row["instruction__category"] for row in rows),
-        subset=tuple(row["instruction__subset"] for row in rows),
-        parts=tuple(parts),
-        gold=gold,
-        lengths=_padded([lengths.get(row["pk"], ()) for row in rows], n_responses).astype(np.intp),
-        parents=tuple(
-            tuple(tree.get(row["instruction_id"], {}).values()) if tree else ("",) * len(names)
+    return items_make(
+        kind,
+        [
+            StoredItem(
+                external_id=row["external_id"],
+                cluster=numbers[row["instruction_id"]],
+                category=row["instruction__category"],
+                subset=row["instruction__subset"],
+                parts=names,
+                gold=row["gold"],
+                metadata=row.get("metadata") or {},
+                lengths=lengths.get(row["pk"], ()),
+                parents=tuple(tree.get(row["instruction_id"], {}).values()),
+            )
             for row, names in zip(rows, parts, strict=True)
-        ),
-        voted=np.array([each is not None for each in votes], dtype=np.bool_),
+        ],
     )
 
 
-def _lengths(dataset: Dataset, kind: ItemKind) -> dict[int, tuple[int, ...]]:
+def _lengths(dataset: Dataset, kind: ItemKind) -> Mapping[int, Sequence[int]]:
     """Characters of the responses, of kinds whose items have several."""
     most = kind.responses[1]
     if most is not None and most < 2:
         return {}
-    return {row.item_id: row.lengths for row in item_facts(dataset.pk)}
+    return response_lengths(dataset.pk)
 
 
 def _tree(dataset: Dataset) -> dict[int, dict[str, str]]:
@@ -167,70 +169,6 @@ def _tree(dataset: Dataset) -> dict[int, dict[str, str]]:
     rows = rows.order_by("pk", "aspects__position", "aspects__pk")
     for pk, key, parent in rows.values_list("pk", "aspects__key", "aspects__parent__key"):
         found[pk][key] = parent or ""
-    return found
-
-
-def _votes(metadata: Any) -> tuple[float, ...] | None:
-    votes = metadata.get("votes") if isinstance(metadata, dict) else None
-    if not isinstance(votes, list) or not all(type(vote) in (int, float) for vote in votes):
-        return None
-    return tuple(float(vote) for vote in votes) or None
-
-
-def _padded(rows: Sequence[Sequence[float]], width: int) -> Floats:
-    table = np.zeros((len(rows), width))
-    for k, row in enumerate(rows):
-        table[k, : len(row)] = row
-    return table
-
-
-# --- values --------------------------------------------------------------------------------------------------------
-
-
-def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) -> Floats | None:
-    """What is finer than the values of judgments, by the first of the kind's fields that says it of an item."""
-    fields = FIGURES[kind.name].finer
-    found = np.full((len(values), width), np.nan)
-    for k, (value, names) in enumerate(zip(values, parts, strict=True)):
-        for field in fields:
-            given = value.get(field)
-            if isinstance(given, list):  # imported verdicts have scores by position
-                given = {name: score for name, score in enumerate(given) if len(given) == len(names)}
-            if not isinstance(given, Mapping):
-                continue
-            numbers = {
-                str(key): float(said)
-                for key, said in given.items()
-                if isinstance(said, int | float) and not isinstance(said, bool) and math.isfinite(said)
-            }
-            found[k] = numbers_row(kind, numbers, names, width)
-            if not np.isnan(found[k]).all():
-                break
-    return None if np.isnan(found).all() else found
-
-
-def probabilities_of(
-    kind: ItemKind, values: Sequence[Any], stored: Sequence[float | None], parts: Parts, width: int
-) -> Floats | None:
-    """What judgments say of their own certainty: the stored probability of a pair, the votes of a jury on each part."""
-    found = np.full((len(values), width), np.nan)
-    for k, (value, chance, names) in enumerate(zip(values, stored, parts, strict=True)):
-        if value is not None and chance is not None:
-            found[k, 0] = chance
-        elif kind.scale == "nominal" and isinstance(value, Mapping):
-            found[k, : len(names)] = _vote_shares(value.get("votes"), names)
-    return None if np.isnan(found).all() else found
-
-
-def _vote_shares(votes: Any, names: Sequence[str]) -> list[float]:
-    """The share of a jury's members who say yes to each part; one who cannot tell counts one half."""
-    members = (
-        [one for one in votes.values() if isinstance(one, Mapping)] if isinstance(votes, Mapping) else []
-    )
-    found = []
-    for name in names:
-        said = [0.5 if one[name] is None else float(bool(one[name])) for one in members if name in one]
-        found.append(sum(said) / len(said) if said else math.nan)
     return found
 
 
@@ -349,49 +287,71 @@ def _judges(
     said = judgments_on([dataset], kind.name, judge_ids=[judge.pk for judge in judges]).filter(sample=0)
     if not kind.presented:
         said = said.filter(order=Order.ORIGINAL)
-    columns = ("judge_id", "item_id", "order", kind.column, "status", "cost", "latency_ms", "probability")
-    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for judge_id, item_id, *row in said.values_list(*columns).iterator(chunk_size=10_000):
-        if (k := place.get(item_id)) is not None and asked[k, row[0]]:
-            rows[judge_id].append((k, *row))
-    return tuple(_judge(kind, judge, rows[judge.pk], items, asked.shape) for judge in judges)
-
-
-def _judge(
-    kind: ItemKind, judge: Judge, rows: Sequence[tuple[Any, ...]], items: Items, shape: tuple[int, ...]
-) -> JudgeAnswers:
-    item, orders, stored, status, cost, latency, chance = zip(*rows, strict=True) if rows else [()] * 7
-    where = np.array(item, dtype=np.intp), np.array(orders, dtype=np.intp)
-
-    def table(values: Any, empty: float, *more: int) -> Floats:
-        filled = np.full((*shape, *more), empty)
-        filled[where] = values
-        return filled
-
-    # Nobody measured what an imported verdict cost.
-    measured = np.nan if judge.backend == BackendKind.IMPORTED else 1.0
-    read = [value if one == ParseStatus.PARSED else None for value, one in zip(stored, status, strict=True)]
-    values = columns_of(kind, read, [items.parts[row] for row in item], items.width)
-    finer = None
-    if FIGURES[kind.name].finer:
-        finer = finer_of(kind, [value or {} for value in read], [items.parts[k] for k in item], items.width)
-    parts = [items.parts[k] for k in item]
-    chances = probabilities_of(kind, read, chance, parts, items.width)
-    return JudgeAnswers(
-        name=judge.name,
-        fingerprint=judge.fingerprint,
-        backend=judge.backend,
-        model=judge.model,
-        strategy=judge.strategy,
-        values=table(values, np.nan, items.width),
-        judged=table(1.0, 0.0).astype(np.bool_),
-        unparsed=table([one is None for one in read], 0.0).astype(np.bool_),
-        failed=table([one == ParseStatus.FAILED for one in status], 0.0).astype(np.bool_),
-        cost=table(np.array(cost, dtype=np.float64) * measured, np.nan),
-        seconds=table(np.array(latency, dtype=np.float64) * measured / 1000, np.nan),
-        finer=None if finer is None else table(finer, np.nan, items.width),
-        probability=None if chances is None else table(chances, np.nan, items.width),
+    known = np.array(sorted(place), dtype=np.intp)
+    row_of = np.array([place[pk] for pk in known.tolist()], dtype=np.intp)
+    found: dict[int, list[JudgmentColumns]] = defaultdict(list)
+    columns = _columns(kind)
+    rows = said.values_list(*(name for name, _ in columns)).iterator(chunk_size=_ROWS)
+    # A million rows as objects would take minutes and gigabytes: so many at a time become arrays.
+    while chunk := list(islice(rows, _ROWS)):
+        table = np.array(chunk, dtype=columns)  # None of a number is NaN
+        item_id, whose = table["item_id"], table["judge_id"]
+        at = np.searchsorted(known, item_id).clip(max=len(known) - 1)
+        read = judgment_columns(kind, row_of[at], *(table[name] for name, _ in columns[2:]))
+        kept = (known[at] == item_id) & asked[read.item, read.order]
+        for pk in np.unique(whose[kept]).tolist():
+            found[pk].append(read.among(np.flatnonzero(kept & (whose == pk))))
+    sampled = _samples(said, kind, place, items, judges, asked)
+    return tuple(
+        judge_answers(
+            kind,
+            found[judge.pk],
+            items,
+            asked.shape,
+            name=judge.name,
+            fingerprint=judge.fingerprint,
+            backend=judge.backend,
+            model=judge.model,
+            strategy=judge.strategy,
+            is_measured=judge.backend != BackendKind.IMPORTED,
+            samples=sampled.get(judge.pk),
+        )
+        for judge in judges
     )
+
+
+def _samples(
+    said: QuerySet[Judgment],
+    kind: ItemKind,
+    place: Mapping[int, int],
+    items: Items,
+    judges: Sequence[Judge],
+    asked: Booleans,
+) -> dict[int, Floats]:
+    """By judge, what each sample of its requests said; of those that sample more than once alone, which are few."""
+    numbers = {judge.pk: judge.spec.get("samples", 1) for judge in judges}
+    several = {pk: n for pk, n in numbers.items() if isinstance(n, int) and n > 1}
+    rows: dict[int, list[tuple[int, int, Any]]] = {pk: [] for pk in several}
+    if several:
+        votes = said.filter(judge__in=several).values_list("judge_id", "item_id", "order", "value")
+        for judge_id, item_id, order, value in votes.iterator(chunk_size=_ROWS):
+            if item_id in place and asked[place[item_id], order]:
+                rows[judge_id].append((place[item_id], order, value))
+    return {pk: samples_of(kind, rows[pk], items, asked.shape, n_samples=n) for pk, n in several.items()}
+
+
+def _columns(kind: ItemKind) -> list[tuple[str, type | str]]:
+    """What is read of a judgment: one record a row is read from the database several times as fast as columns."""
+    return [
+        ("judge_id", np.intp),
+        ("item_id", np.intp),
+        ("order", np.intp),
+        (kind.column, np.float64 if kind.column == "choice" else np.object_),
+        ("status", f"U{_STATUS}"),
+        ("cost", np.float64),
+        ("latency_ms", np.float64),
+        ("probability", np.float64),
+    ]
 
 
 def dataset_facts(dataset: Dataset) -> dict[str, Any]:

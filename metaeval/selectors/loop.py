@@ -16,7 +16,7 @@ from judges.models import SweepState
 from judges.selectors.reading import SweepOfDataset, datasets_judged, sweeps_by_dataset
 from metaeval.models import Decision
 from metaeval.selectors.decisions import decisions_standing
-from metaeval.selectors.reports import reports_visible_to
+from metaeval.selectors.reports import Leader, leaders_of, reports_visible_to
 from web.loop import STAGES
 
 StageState = Literal["done", "run", "now", "todo", "skip"]
@@ -90,6 +90,7 @@ class _Facts:
     report_pk: int | None = None
     kinds: tuple[str, ...] = ()
     tests: frozenset[int] = frozenset()
+    leader: Leader | None = None
 
     @property
     def dataset(self) -> Dataset:
@@ -123,6 +124,7 @@ def lanes_of(user: User, datasets: Iterable[int]) -> list[Lane]:
         .values_list("dataset", flat=True)
         .distinct()
     )
+    leaders = leaders_of(user, pks)
     found = []
     for pk in pks:
         if pk not in rows:
@@ -139,6 +141,7 @@ def lanes_of(user: User, datasets: Iterable[int]) -> list[Lane]:
             report_pk=newest,
             kinds=tuple(sorted(kinds[pk])),
             tests=tests,
+            leader=leaders.get(pk),
         )
         found.append(Lane(facts.dataset, facts.row.items, facts.kinds, _stages(facts)))
     return found
@@ -202,6 +205,8 @@ def _annotate(facts: _Facts) -> LoopStage:
             f"Open {study.title}", "The study is a draft: annotators can't start yet.", "Open study", url
         )
         return LoopStage("annotate", "todo", "Draft study", "open it", url, action)
+    if row.labels and not accepted and all(one.state == StudyState.CLOSED for one in facts.studies):
+        return LoopStage("annotate", "done", f"{row.labels:,} labels", "imported", url)
     annotators = f"{people:,} annotator{'' if people == 1 else 's'}"
     if accepted >= wanted or all(one.state == StudyState.CLOSED for one in facts.studies):
         return LoopStage("annotate", "done", f"{accepted:,} labels", annotators, url)
@@ -267,7 +272,11 @@ def _compare(facts: _Facts) -> LoopStage:
     url = _source_url(facts, "comparison")
     against = f"{facts.row.labels:,} human labels" if facts.row.labels else f"{facts.row.gold:,} gold labels"
     if facts.decision is not None or facts.reports:
-        return LoopStage("compare", "done", "Comparison", against, url)
+        if facts.leader is None:
+            return LoopStage("compare", "done", "Comparison", against, url)
+        # Of a report: another one may lead by now.
+        how = "leads" if facts.leader.is_clear else "leads, not significantly"
+        return LoopStage("compare", "done", facts.leader.name, how, url)
     action = LoopAction(
         f"Compare judges on {title}", f"Judgments and {against} are there.", "Compare judges", url
     )

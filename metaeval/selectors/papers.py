@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from annotation.models import Dataset, Study, User
-from annotation.selectors.instructions import systems_of_items
+from annotation.selectors.instructions import first_instructions, systems_of_items
 from judges.selectors.reading import judges_of_dataset
 from metaeval.inputs import Options
 from metaeval.models import OutsideRatings
@@ -18,12 +18,15 @@ def paper_data(
     *,
     dataset: Dataset,
     kinds: Collection[str],
+    beside: Collection[str] = (),
     options: Options,
     study: Study | None = None,
     judges: Collection[str] | None = None,
     reader: User | None = None,
 ) -> PaperData:
     """Read a dataset's items of these kinds, what people and judges said of them, and of which systems they are.
+
+    Those of the kinds `beside` are read too, where the dataset has them.
 
     Raises
     ------
@@ -36,6 +39,7 @@ def paper_data(
         raise ReportError(
             f"Dataset {dataset.name!r} has no items of the kind {wanted}, which this paper is about."
         )
+    there += [kind for kind in kinds_of(dataset) if kind in beside and study is None]
     found = list(judges_of_dataset(dataset))
     known = [judge.name for judge in found]
     for name in judges or ():
@@ -56,6 +60,7 @@ def paper_data(
         inputs=inputs,
         options=replace(options, n_resamples=0),
         systems=systems_of_items(dataset.pk),
+        examples=first_instructions(dataset.pk, kinds),
         specifications={judge.fingerprint: judge.spec for judge in found},
         outside=tuple(
             OutsideTable(row.name, row.title, row.column, row.source, dict(row.scores))

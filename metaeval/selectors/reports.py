@@ -1,6 +1,7 @@
 """Reading stored reports, each only for who may see its dataset."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -31,6 +32,47 @@ def reports_visible_to(user: User) -> QuerySet[Report]:
         .exclude(study__in=studies)
     )
     return reports.filter(Q(study__in=studies) | (Q(study=None) & (Q(created_by=user) | ~Q(Exists(others)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The judge that leads in a stored report; `is_clear`: it is significantly better than the others there."""
+
+    report_pk: int
+    name: str
+    is_clear: bool
+
+
+def leaders_of(user: User, dataset_ids: Sequence[int]) -> dict[int, Leader]:
+    """By dataset who leads in the newest report that this person may read and that compares judges.
+
+    Read from the reports' JSON in the database, without their figures: a query, one for each figure that judges are
+    ranked by, and one for each place that a leader has among the judges of its report.
+    """
+    reports = (
+        reports_visible_to(user).filter(dataset__in=dataset_ids, content__primary__isnull=False).order_by()
+    )
+    newest: dict[int, tuple[int, str]] = {}
+    rows = reports.exclude(content__primary="").values_list("pk", "dataset", "content__primary")
+    for pk, dataset, primary in rows.order_by("created_at", "pk"):
+        newest[dataset] = pk, primary
+    stored = Report.objects.order_by()
+    places: dict[int, list[int]] = defaultdict(list)
+    clear: set[int] = set()
+    for primary in {primary for _, primary in newest.values()}:
+        chosen = [pk for pk, of in newest.values() if of == primary]
+        where = f"content__selections__{primary}"
+        for pk, leader, is_clear in stored.filter(pk__in=chosen).values_list(
+            "pk", f"{where}__leader", f"{where}__clear"
+        ):
+            if leader is not None:
+                places[int(leader)].append(pk)
+                clear |= {pk} if is_clear else set()
+    found: dict[int, Leader] = {}
+    for place, pks in places.items():
+        named = stored.filter(pk__in=pks).values_list("pk", "dataset", f"content__judges__{place}__name")
+        found |= {dataset: Leader(pk, name, pk in clear) for pk, dataset, name in named if name}
+    return found
 
 
 def report_list_for(user: User) -> QuerySet[Report]:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION, WHOLE, ItemSlice
-from annotation.selectors.overview import labels_visible_to, reader_of
+from annotation.selectors.overview import labels_are_hidden, reader_of
 from judges.models import Judge, Orders, Sweep
 from judges.selectors.items import judge_kind, sweep_slice
 from judges.selectors.reading import judges_of_dataset
@@ -72,10 +72,7 @@ class SweepView:
     @property
     def leaves_out_labels(self) -> bool:
         """Whether there are labels that its reader may not see: those of other researchers' studies."""
-        if self.reader is None:
-            return False
-        labels = labels_visible_to(None).current().filter(item__dataset__in=self.datasets).order_by()
-        return labels.exclude(pk__in=labels_visible_to(self.reader).order_by().values("pk")).exists()
+        return labels_are_hidden(self.reader, self.datasets)
 
     def facts(self) -> dict[str, Any]:
         """What a report says of it: which orders, and which part of the datasets where it is not the whole."""

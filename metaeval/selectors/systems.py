@@ -25,7 +25,7 @@ def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInpu
     systems = systems_of_pairs(dataset.pk)
     if not systems:
         raise ReportError(
-            f"No pair of dataset {dataset.name!r} stands between two systems that have names: there is nothing to rank."
+            f"No pair of dataset {dataset.name!r} compares two named systems: there is nothing to rank."
         )
     inputs = inputs_read(dataset=dataset, reader=reader)
     named = np.array([name in systems for name in inputs.items.external_id])
@@ -46,7 +46,7 @@ def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInpu
     sources = [source for source in sources if len(source.pair)]
     if not sources:
         raise ReportError(
-            f"Neither people nor judges have said anything of the pairs of dataset {dataset.name!r} yet."
+            f"There are neither labels nor judgments of the pairs of dataset {dataset.name!r} yet."
         )
     numbers: dict[str, int] = {}
     return SystemInputs(

@@ -21,7 +21,7 @@ from web.csv_text import csv_text
 
 JUDGES_DISAGREE = ""
 """In place of a judge: where all judges of the sweep disagree."""
-ALL_LABELLED = "Every pair has a label already. What makes figures surer now is new instructions."
+ALL_LABELLED = "Every pair has a label already. To narrow the intervals, add new instructions."
 _DIGITS = 6
 
 
@@ -91,7 +91,7 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
     n_free = int(free.sum())
     if not 1 <= budget <= n_free:
         raise ReportError(
-            f"{n_free:,} of the {len(free):,} pairs have no label: draw between 1 and that many."
+            f"{n_free:,} of the {len(free):,} pairs have no label: enter a number from 1 to that."
             if n_free
             else ALL_LABELLED
         )
@@ -195,7 +195,7 @@ def _doubt(judges: list[JudgeAnswers], chosen: str) -> tuple[Floats, Floats]:
             raise ReportError("No such judge has judged these pairs in this sweep.")
         if not found[0].judged.all(axis=1).any():
             raise ReportError(
-                f"{found[0].name} judged one order of each pair only, which does not say how sure it is."
+                f"{found[0].name} judged only one order of each pair, so its certainty is unknown."
             )
         answers = found[0].verdicts
     credit = _mean_credit(answers)

@@ -81,7 +81,7 @@ def ratings_read(path: Path, *, system: str = "", score: str = "") -> RatingsFil
     system = _column(path, header, system) if system else _system_column(header)
     score = _column(path, header, score) if score else _score_column(path, rows, header, system)
     if score == system:
-        raise ImportFileError(path, None, score, "the systems and their scores are one column.")
+        raise ImportFileError(path, None, score, "systems and scores are the same column.")
     scores: dict[str, float] = {}
     n_without = 0
 
@@ -206,7 +206,7 @@ def _score_column(path: Path, rows: list[_Row], header: list[str], system: str) 
     if len(found) == 1:
         return found[0]
     said = f"which of {', '.join(found)[:300]}?" if found else "no column of numbers was found."
-    raise ImportFileError(path, None, None, f"say which column has the scores: {said}")
+    raise ImportFileError(path, None, None, f"choose the column of scores: {said}")
 
 
 def _name(path: Path, row: _Row, column: str) -> str:

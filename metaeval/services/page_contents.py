@@ -14,6 +14,7 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import JobPage
 from metaeval.models import Report as StoredReport
+from metaeval.papers.paper import paper_json
 from metaeval.reports.changes import Verification
 from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.reports.json_values import json_of
@@ -24,6 +25,7 @@ from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.reports import report_get_for
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
+from metaeval.services.papers import paper_make
 from metaeval.services.selections import selection_get
 from metaeval.services.systems import systems_get
 from metaeval.services.verification import stored_verify
@@ -50,6 +52,8 @@ class PageAsked:
         Of errors and confidence.
     report_id : int or None
         Of the verification of a stored report.
+    paper : str
+        Of the tables of a paper, its key.
     """
 
     page: str
@@ -63,6 +67,7 @@ class PageAsked:
     annotators: Annotators = "alike"
     errors: Asked | None = None
     report_id: int | None = None
+    paper: str = ""
 
     @property
     def key(self) -> str:
@@ -70,6 +75,8 @@ class PageAsked:
         content = json_of(self)
         if self.report_id is None:  # what was asked for before there were verifications keeps its key
             del content["report_id"]
+        if not self.paper:  # nor were there papers
+            del content["paper"]
         return sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
@@ -113,6 +120,9 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     if asked.page == JobPage.SYSTEMS:
         dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
         return systems_get(dataset=dataset, reader=reader).as_json()
+    if asked.page == JobPage.PAPER:
+        dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
+        return paper_json(paper_make(paper=asked.paper, dataset=dataset, reader=reader))
     if asked.report_id is not None:
         return verification_json(stored_verify(report_get_for(reader, asked.report_id)))
     sweep = source_get_for(reader, asked.sweep_id, asked.source)

@@ -35,7 +35,13 @@ def paper_make(
     """
     chosen = PAPERS[paper]
     data = paper_data(
-        dataset=dataset, kinds=chosen.kinds, options=options, study=study, judges=judges, reader=reader
+        dataset=dataset,
+        kinds=chosen.kinds,
+        beside=chosen.beside,
+        options=options,
+        study=study,
+        judges=judges,
+        reader=reader,
     )
     return paper_made(chosen, data)
 

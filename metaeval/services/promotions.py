@@ -16,7 +16,7 @@ from metaeval.figures import FIGURES
 from metaeval.figures.sample import RISK
 from metaeval.inputs import Options
 from metaeval.models import Decision, Preregistration
-from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.errors import DecisionAgainst, DecisionConflict, DecisionError
 from metaeval.reports.json_values import json_of
 from metaeval.reports.promotion import (
     CompositeOffer,
@@ -91,9 +91,10 @@ def judge_promote(
     ------
     DecisionConflict
         Somebody else decided in the meantime, or the figures have changed.
+    DecisionAgainst
+        Something speaks against the judge, without the word that it is to be used although.
     DecisionError
-        Not an administrator, no reason, no such judge in the sweep, a composite that cannot be a judge, or something
-        speaks against it without the word that it is to be used although.
+        Not an administrator, no reason, no such judge in the sweep, or a composite that cannot be a judge.
     """
     wanted = _wanted(sweep, user, reason) | {"inputs_hash": inputs_hash}
     is_composite = fingerprint == COMPOSITE and isinstance(basis, Criteria)
@@ -104,7 +105,7 @@ def judge_promote(
     deciding = {basis.name} if isinstance(basis, Dataset) else basis.deciding
     datasets = sorted((row for row in sweep.datasets if row.name in deciding), key=lambda row: row.pk)
     if not datasets:
-        raise DecisionError("No dataset has a share in this choice, so there is nothing to decide for.")
+        raise DecisionError("No dataset has a weight in this choice, so there is nothing to decide.")
     kind = DEFAULT_KIND if isinstance(basis, Dataset) else basis.kind
     if made := _made(datasets, wanted, seen, kind):
         return made
@@ -117,7 +118,7 @@ def judge_promote(
         report = selection_get(sweep=sweep, criteria=basis)
     if report.inputs_hash != inputs_hash:
         raise DecisionConflict(
-            "Labels, judgments or settings have changed since these figures were shown. Look at the new figures first."
+            "Labels, judgments or settings have changed since these figures were shown. Check the new figures first."
         )
 
     thresholds = {} if judge is None else _thresholds(datasets, sweep, kind, judge, risk)
@@ -168,10 +169,10 @@ def _with_planned(made: Values, planned: Mapping[str, Any] | None) -> Values:
 
 def _wanted(sweep: SweepView, user: User, reason: str) -> dict[str, Any]:
     if not user.is_administrator:
-        raise DecisionError("Only administrators promote a judge.")
+        raise DecisionError("Only administrators can promote a judge.")
     reason = " ".join(reason.split("\x00")).strip()
     if not reason:
-        raise DecisionError("Say why: a decision without a reason cannot be understood later.")
+        raise DecisionError("Enter a reason, so that the decision can be understood later.")
     if len(reason) > LONGEST_REASON:
         raise DecisionError(f"The reason is longer than {LONGEST_REASON:,} characters.")
     return {"sweep_id": sweep.pk, "reason": reason, "decided_by_id": user.pk}
@@ -205,7 +206,7 @@ def _decide(
             return made
         where = "this dataset" if len(datasets) == 1 else "one of these datasets"
         raise DecisionConflict(
-            f"Somebody else decided for {where} in the meantime. Look at their reason, then decide again."
+            f"Someone else decided for {where} in the meantime. Read their reason, then decide again."
         ) from None
 
 
@@ -214,7 +215,7 @@ def _replace(dataset: Dataset, values: Mapping[str, Any], seen: int | None, kind
     of_kind = Decision.objects.filter(dataset=dataset, kind=kind)
     current = of_kind.select_for_update().filter(replaced_by__isnull=True).first()
     if (current.pk if current else None) != seen:
-        raise DecisionConflict("Another decision is in force.")
+        raise DecisionConflict("Another decision is current.")
     if current is None:
         return Decision.objects.create(dataset=dataset, kind=kind, **values)
     # One decision in force for each dataset and kind, by a constraint that is checked at once: the old one has to step
@@ -276,7 +277,7 @@ def _comparison_evidence(report: ReportContent, judge: Judge) -> dict[str, Any]:
                 "behind_leader": against[0] if against else None,
                 "simulated_share": report.people.simulated_share,
             }
-    raise DecisionError("This judge has judged nothing of the dataset yet.")
+    raise DecisionError("This judge hasn't judged this dataset yet.")
 
 
 def _judge(report: SelectionReport, judge: Judge, *, although: bool) -> Values:
@@ -284,12 +285,10 @@ def _judge(report: SelectionReport, judge: Judge, *, although: bool) -> Values:
     try:
         violations = report.standing(key).violations
     except KeyError:
-        raise DecisionError("This judge has judged nothing of these datasets yet.") from None
+        raise DecisionError("This judge hasn't judged these datasets yet.") from None
     if violations and not although:
-        raise DecisionError(
-            f"This judge does not satisfy the constraints: {'; '.join(violations_words(violations))}. To use it "
-            "nevertheless, tick the box below its name and say why."
-        )
+        words = "; ".join(violations_words(violations))
+        raise DecisionAgainst(f"This judge does not satisfy the constraints: {words}.")
     promoted = {"judge": key, "violations": json_of(violations), **promoted_facts(report, key)}
     selection = report.as_json() | {"promoted": promoted}
     return lambda dataset: {"selection": selection, "evidence": judge_evidence(report, key, dataset)}
@@ -301,12 +300,9 @@ def _composite(report: SelectionReport, sweep: SweepView, user: User, *, althoug
     if offer is None:
         raise DecisionError("This choice has no composite: there is nothing to combine.")
     if offer.obstacle:
-        raise DecisionError(f"The composite cannot be a judge. {offer.obstacle}")
+        raise DecisionError(f"The composite can't be a judge. {offer.obstacle}")
     if offer.although and not although:
-        raise DecisionError(
-            f"Something speaks against the composite: {'; '.join(offer.although)}. To use it nevertheless, tick the "
-            "box below its name and say why."
-        )
+        raise DecisionAgainst(f"The composite isn't recommended: {'; '.join(offer.although)}.")
     judge = _composite_judge(offer, sweep, user)
     promoted = {
         "judge": judge.fingerprint,
@@ -335,4 +331,4 @@ def _composite_judge(offer: CompositeOffer, sweep: SweepView, user: User) -> Jud
             created_by=user,
         )
     except ValidationError as error:
-        raise DecisionError(f"The composite cannot be a judge: {' '.join(error.messages)}") from None
+        raise DecisionError(f"The composite can't be a judge: {' '.join(error.messages)}") from None

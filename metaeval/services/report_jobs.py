@@ -87,7 +87,7 @@ def report_request(
     waiting = ReportJob.objects.filter(requested_by=user, page="", state__in=OPEN)
     if not waiting.filter(key=key).exists() and waiting.count() >= MOST_OPEN:
         raise ReportError(
-            f"{MOST_OPEN} of your reports are waiting for a worker. Cancel one, or ask again later."
+            f"{MOST_OPEN} of your reports are waiting for a worker. Cancel one, or try again later."
         )
     return _ask(wanted, preregistration=preregistration, **given)
 
@@ -267,7 +267,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
         return 0
     except Exception:
         logger.exception("A report could not be made")
-        _fail(mine, "An error occurred while this report was made. The operator finds it in the log.")
+        _fail(mine, "An error occurred while this report was made. Operators can find it in the log.")
         return 0
     return 1
 

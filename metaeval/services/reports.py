@@ -105,7 +105,9 @@ def report_build(
     """
     figures = FIGURES[kind]
     if against and "against" not in figures.options:
-        raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
+        raise ReportError(
+            "against: a report on pairs compares judges with both human annotators and gold answers."
+        )
     if options.tie_break != DEFAULTS.tie_break and "tie_break" not in figures.options:
         raise ReportError(f"convention: {options.tie_break} is of pairs; this report is of the kind {kind}.")
     inputs = inputs_read(dataset=dataset, kind=kind, study=study, sweep=sweep, judges=judges, reader=reader)

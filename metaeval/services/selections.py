@@ -39,7 +39,7 @@ def selection_get(*, sweep: SweepView, criteria: Criteria) -> SelectionReport:
     try:
         return selection_keep(selection_report(inputs, inputs_hash=inputs_hash))
     except InvalidInputError as error:
-        raise ReportError(f"No choice can be made from this: {error}.") from None
+        raise ReportError(f"No judge can be chosen: {error}.") from None
 
 
 def selection_keep(report: SelectionReport) -> SelectionReport:

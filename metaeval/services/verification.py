@@ -90,7 +90,7 @@ def _source(
     if sweep_id is None:
         sweep = sweep_find(report.sweep["name"], dataset)
         if sweep is None:
-            raise ReportError(f"This dataset has no sweep {report.sweep['name']!r} any more.")
+            raise ReportError(f"The dataset no longer has the sweep {report.sweep['name']!r}.")
         sweep_id = sweep.pk
     return replace(sweep_view(sweep_id), reader=named.reader)
 
@@ -120,7 +120,7 @@ def report_named(given: str) -> tuple[ReportContent, User | None, int | None]:
     except OSError as error:
         raise ReportError(f"Cannot read {given}: {error.strerror}.") from None
     except (ValueError, RecursionError):
-        raise ReportError(f"{given} is no JSON file; --verify and --diff read reports as JSON.") from None
+        raise ReportError(f"{given} isn't a JSON file; --verify and --diff read reports as JSON.") from None
     return report_read(content, given), None, None
 
 
@@ -133,6 +133,6 @@ def report_read(content: Any, name: str) -> ReportContent:
         _ = found.figures, found.selection, found.as_json()
     except (KeyError, TypeError, AttributeError, ValueError):
         raise ReportError(
-            f"{name} holds no report: expected JSON of the schema touchstone.report/2 or an earlier one."
+            f"{name} has no report: expected JSON of the schema touchstone.report/2 or an earlier one."
         ) from None
     return found

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -76,9 +77,9 @@ class AbstentionThreshold(Result):
     threshold : float
         Verdicts of at least this certainty are kept, all others go to people; NaN where no threshold holds the risk.
     coverage : Estimate
-        Share of all items, labelled or not, that is kept.
+        Share of all items, labeled or not, that is kept.
     risk : Estimate
-        Observed share of errors among those kept, on the labelled items that chose the threshold.
+        Observed share of errors among those kept, on the labeled items that chose the threshold.
     bound : float
         Below this is the risk among those kept with the level asked for, by the test of this one threshold; NaN of the
         methods that hold on average.
@@ -88,7 +89,7 @@ class AbstentionThreshold(Result):
     confidence : float
         The level asked for.
     n, n_clusters : int
-        Labelled items and their clusters.
+        Labeled items and their clusters.
     reason : str or None
         Why there is no threshold.
     """
@@ -139,7 +140,7 @@ def risk_coverage(
     wrong : array_like of shape (n_items,)
         1 where its verdict is wrong, 0 where right, a share where people are divided; NaN where nobody knows.
     weights : array_like of shape (n_items,), optional
-        Inverse of the chance with which each item was picked for labelling; 0 does not count.
+        Inverse of the chance with which each item was picked for labeling; 0 does not count.
     clusters : array_like of shape (n_items,), optional
         Items that share an instruction are one piece of evidence. Default: each item by itself.
     where : array_like of shape (n_items,), optional
@@ -211,7 +212,7 @@ def abstention_threshold(
     risk : float, default 0.1
         How many errors are allowed.
     method : {"fixed_sequence", "linear_expectation", "conformal_risk"}
-        ``"fixed_sequence"``: with the probability of ``confidence`` over the labelled items, the share of errors among
+        ``"fixed_sequence"``: with the probability of ``confidence`` over the labeled items, the share of errors among
         the verdicts kept is at most ``risk``. ``"linear_expectation"``: it is so on average over such samples.
         ``"conformal_risk"``: on average, the share of *all* items that are kept and wrong is at most ``risk``.
     grid : array_like, optional
@@ -233,12 +234,12 @@ def abstention_threshold(
 
     Notes
     -----
-    Labelled items have to be drawn by chance from the items that the judge will decide on (with other chances: through
+    Labeled items have to be drawn by chance from the items that the judge will decide on (with other chances: through
     ``weights``); new items have to be of the same kind.
 
     *Fixed sequence.* Thresholds are tested one after another down the grid and the first failure ends it, so that
     no correction for their number is needed. Two sequences share the level: from the largest threshold that keeps
-    enough labelled items to show the risk without an error, and from that with half as many errors as allowed. The
+    enough labeled items to show the risk without an error, and from that with half as many errors as allowed. The
     test of one is the exact binomial one where each item is a cluster of its own and either right or wrong.
     Otherwise it is a bet against the clusters' sums of ``kept * (wrong - risk)``, which may not be positive on
     average: the mean wealth of eleven constant stakes is an e-value. It holds for any sizes of clusters up to the
@@ -314,22 +315,32 @@ def _fixed_sequence(data: "_Data", levels: list[float], risk: float) -> tuple[fl
     not end; the other where no error would, which a threshold too low to begin with does not.
     """
     alpha = (1 - data.frame.confidence) / 2
-    begins = {_begin(data, levels, risk, errors, alpha) for errors in (risk / 2, 0.0)} - {None}
+    lots = _lots(data, levels)
+    begins = {_begin(data, lots, risk, errors, alpha) for errors in (risk / 2, 0.0)} - {None}
     if not begins:
         return None, TOO_FEW
     alpha = alpha if len(begins) > 1 else 2 * alpha
+    p_value = cache(lambda lot: _p_value(data, lot, risk))
     found: list[float] = []
     for begin in begins:
-        for level in levels[begin:]:
-            if _p_value(data, level, risk) > alpha:
+        for level, lot in zip(levels[begin:], lots[begin:], strict=True):
+            if p_value(lot) > alpha:
                 break
             found.append(level)
     return min(found, default=None), TOO_RISKY
 
 
-def _begin(data: "_Data", levels: list[float], risk: float, errors: float, alpha: float) -> int | None:
+def _lots(data: "_Data", levels: list[float]) -> list[float]:
+    """By threshold, the least certainty of a known outcome that it keeps: with the same one it has the same test."""
+    seen = np.unique(np.nan_to_num(data.certainty[data.known], nan=-1.0))
+    found: list[float] = np.append(seen, math.inf)[np.searchsorted(seen, levels)].tolist()
+    return found
+
+
+def _begin(data: "_Data", lots: list[float], risk: float, errors: float, alpha: float) -> int | None:
     """The first threshold that keeps enough to show the risk, were so many wrong: certainties alone say so."""
-    return next((k for k, level in enumerate(levels) if _p_value(data, level, risk, errors) <= alpha), None)
+    p_value = cache(lambda lot: _p_value(data, lot, risk, errors))
+    return next((k for k, lot in enumerate(lots) if p_value(lot) <= alpha), None)
 
 
 def _p_value(data: "_Data", level: float, risk: float, errors: float | None = None) -> float:
@@ -434,7 +445,7 @@ def _read(
 
 
 def _risk_at(data: _Data, level: float) -> Estimate:
-    """Errors among the labelled items that are kept."""
+    """Errors among the labeled items that are kept."""
     weights = np.where(data.kept(level) & data.known, data.frame.weights, 0.0)
     if not weights.any():
         return Estimate(math.nan, math.nan, math.nan, 0, reason=NO_OUTCOME)
@@ -442,6 +453,6 @@ def _risk_at(data: _Data, level: float) -> Estimate:
 
 
 def _coverage(data: _Data, level: float) -> Estimate:
-    """Of all items that count, labelled or not: they are the items that the judge is to decide on."""
+    """Of all items that count, labeled or not: they are the items that the judge is to decide on."""
     kept = data.kept(level).astype(np.float64)
     return data.frame.share(kept, data.counted.astype(np.float64)).estimate

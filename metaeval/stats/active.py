@@ -140,7 +140,7 @@ def active_probabilities(
     Raises
     ------
     InvalidInputError
-        Where some items could never be labelled, and for a budget that is not above 0 or exceeds the items.
+        Where some items could never be labeled, and for a budget that is not above 0 or exceeds the items.
 
     References
     ----------
@@ -158,7 +158,7 @@ def active_probabilities(
         as_positive(budget, "budget"),
     )
     if tau == 0 and floor == 0:
-        raise InvalidInputError("tau, floor: one must be above 0, or some items could never be labelled")
+        raise InvalidInputError("tau, floor: one must be above 0, or some items could never be labeled")
     if budget > len(doubt):
         raise InvalidInputError(f"budget: expected more than 0 and at most {len(doubt)} items, got {budget}")
     return _spread(_mixture(doubt, tau), np.ones(len(doubt), dtype=np.bool_), budget, floor)
@@ -220,12 +220,12 @@ class LabelPlan(Result):
     Attributes
     ----------
     items : ndarray of int
-        The rows drawn; none of them is labelled yet.
+        The rows drawn; none of them is labeled yet.
     probabilities : ndarray of shape (n_items,)
-        The chance of each item to be labelled by the end, earlier rounds included. Keep it with the label: its
+        The chance of each item to be labeled by the end, earlier rounds included. Keep it with the label: its
         inverse is the ``weights`` of `ppi_mean`, for old labels and new.
     chances : ndarray of shape (n_items,)
-        The chance of each item in this draw alone; 0 for what is labelled already.
+        The chance of each item in this draw alone; 0 for what is labeled already.
     tau : float
         The even part of the chances.
     width_now, width_after, width_even : float
@@ -268,7 +268,7 @@ def items_to_label_next(
     budget : int
         How many items to label.
     labels : array_like of shape (n_items,), optional
-        What is labelled already, on the scale of the judgments; NaN elsewhere.
+        What is labeled already, on the scale of the judgments; NaN elsewhere.
     weights : array_like of shape (n_items,), optional
         Inverse of each item's chance so far, of all items. Default: all the same.
     tau : float, optional
@@ -404,7 +404,7 @@ def _best_tau(
 def _expected_error(
     judged: Floats, answers: Floats, before: Floats, after: Floats, error: Floats, target: Target
 ) -> float:
-    """Standard error of the mean once each item is labelled with the chance ``after``."""
+    """Standard error of the mean once each item is labeled with the chance ``after``."""
     n = len(judged)
     known = ~np.isnan(answers)
     odds = 1 / after - 1

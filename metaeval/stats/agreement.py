@@ -32,7 +32,7 @@ def percent_agreement(
     people: People = "fixed",
     **options: Unpack[Sampling],
 ) -> Estimate:
-    """How often two people who labelled the same item said the same.
+    """How often two people who labeled the same item said the same.
 
     Parameters
     ----------

@@ -15,6 +15,8 @@ import numpy as np
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.ids import as_ids
 
+# Most arguments of the many calls that a report makes.
+_PLAIN = frozenset({np.ndarray, float, int, bool, str, type(None)})
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -144,6 +146,8 @@ def _names_of_columns(frame: Any) -> list[Any] | None:
 
 def _holds_index(value: Any) -> bool:
     """Whether a value is indexed, or holds what is; of a list, which may be long, the first element tells."""
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, Mapping):
         return any(map(_holds_index, value.values()))
     if isinstance(value, tuple):

@@ -12,7 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.alpha_many import ManyValues, alpha_and_range, alpha_influence, resampled_alpha
+from metaeval.stats.alpha_many import (
+    Distance,
+    ManyValues,
+    alpha_and_range,
+    alpha_influence,
+    resampled_alpha,
+)
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, LongLabels
 from metaeval.stats.crossed import People
@@ -49,7 +55,7 @@ _CHUNK = 2_000
 
 @aligned()
 def krippendorff_alpha(
-    labels: Any, *, level: Level = "nominal", people: People = "fixed", **options: Unpack[Sampling]
+    labels: Any, *, level: Level | Distance = "nominal", people: People = "fixed", **options: Unpack[Sampling]
 ) -> Estimate:
     """Agreement of any number of annotators beyond chance, 1 minus observed over expected disagreement.
 
@@ -57,8 +63,9 @@ def krippendorff_alpha(
     ----------
     labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
         Any numeric values, NaN where missing; or a tuple (item, annotator, value).
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        How far apart two values are. Pairwise choices are nominal, ratings ordinal.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        How far apart two values are. Pairwise choices are nominal, ratings ordinal. A callable takes two arrays of
+        values that broadcast, and gives their distances: 0 of equal ones, positive of others.
     people : {"fixed", "sampled"}
         Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
         than five people there is no interval of others.
@@ -80,7 +87,8 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [1, 1]]).value, 6)
     0.533333
     """
-    check_option(level, _LEVELS, "level")
+    if not callable(level):
+        check_option(level, _LEVELS, "level")
     read, counts = labels_for(labels, people)
     resamples, mask, confidence = resolve(counts.n_items, options, weighted=True)
     weights = item_weights(counts.n_items, options)
@@ -106,7 +114,7 @@ def krippendorff_alpha(
     columns, alpha = _of_totals(per_item, values, level)
     if weights is not None:
         columns = columns * weights[:, np.newaxis]
-    if weights is None and krippendorff is not None:
+    if weights is None and krippendorff is not None and not callable(level):
         value = _of_the_package(per_item[pairable], values, level)
     else:
         value = float(alpha(columns.sum(axis=0)[np.newaxis])[0])
@@ -131,7 +139,7 @@ def _scaled(weights: Floats, sizes: Integers) -> Floats:
 
 def _of_many(
     counts: LabelCounts,
-    level: Level,
+    level: Level | Distance,
     pairable: Booleans,
     weights: Floats | None,
     resamples: Resamples,
@@ -143,7 +151,8 @@ def _of_many(
         return undefined(_ONE_VALUE)
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
-    if weights is None and krippendorff is not None and size <= MOST_OF_THE_PACKAGE:
+    of_package = weights is None and krippendorff is not None and size <= MOST_OF_THE_PACKAGE
+    if of_package and not callable(level):
         value = _of_the_package(
             counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level
         )
@@ -162,7 +171,7 @@ class _Others:
     """What the interval of annotators like these needs beside that of these; nothing where only these are asked for."""
 
     read: LongLabels | None
-    level: Level
+    level: Level | Distance
     pairable: Booleans
     weights: Floats | None
     resamples: Resamples
@@ -192,7 +201,7 @@ class _Others:
         )
 
 
-def alpha_terms(read: LongLabels, weights: Floats, level: Level) -> tuple[Floats, Floats]:
+def alpha_terms(read: LongLabels, weights: Floats, level: Level | Distance) -> tuple[Floats, Floats]:
     """Derivatives of alpha: by coincidences, (n_values, n_values), and by the labels of each value, (n_values,).
 
     Parameters
@@ -235,7 +244,9 @@ def _of_the_package(per_item: Integers, values: Floats, level: Level) -> float:
     )
 
 
-def _of_totals(counts: Integers, values: Floats, level: Level) -> tuple[Floats, Callable[[Floats], Floats]]:
+def _of_totals(
+    counts: Integers, values: Floats, level: Level | Distance
+) -> tuple[Floats, Callable[[Floats], Floats]]:
     """What each item adds to the coincidences, (n_items, k), and alpha as a function of the totals, (m, k) to (m,).
 
     An item with counts c of m labels adds ``c_a c_b / (m - 1)`` to the coincidence of a and b, hence c to the
@@ -267,7 +278,7 @@ def _of_totals(counts: Integers, values: Floats, level: Level) -> tuple[Floats, 
     return np.column_stack([counts[:, first] * counts[:, second] * weight[:, np.newaxis], counts]), ordinal
 
 
-def _range(margins: Floats, values: Floats, level: Level) -> tuple[float, float]:
+def _range(margins: Floats, values: Floats, level: Level | Distance) -> tuple[float, float]:
     """What alpha could be had the labels disagreed wholly, and 1: given how often each value was used.
 
     It makes alpha a share of the worst disagreement, so that its interval is Wilson's where that is near 0 or
@@ -292,7 +303,9 @@ def _alpha(observed: Floats, margins: Floats, first: Integers, second: Integers,
     return result
 
 
-def _distance(one: Floats, two: Floats, level: Level) -> Floats:
+def _distance(one: Floats, two: Floats, level: Level | Distance) -> Floats:
+    if callable(level):
+        return level(one, two)
     if level == "nominal":
         return np.ones(len(one))
     if level == "interval":

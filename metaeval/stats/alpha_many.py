@@ -5,7 +5,9 @@ label is one entry of a sparse matrix, so that time and memory grow with the num
 the items themselves, chunk by chunk.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +20,9 @@ from metaeval.stats.resampling import Resamples
 # Ratio distances have no closed form: a matrix of values times values.
 _MOST_RATIO_VALUES = 5_000
 _CHUNK = 4_000_000
+
+Distance: TypeAlias = Callable[[Floats, Floats], Floats]
+"""Of two arrays of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class ManyValues:
         return 1.0 / np.maximum(self.sizes - 1, 1)
 
 
-def alpha_and_range(data: ManyValues, level: str) -> tuple[float, tuple[float, float]]:
+def alpha_and_range(data: ManyValues, level: str | Distance) -> tuple[float, tuple[float, float]]:
     """Alpha of all items, and the bounds that it has (see `metaeval.stats.alpha`)."""
     disagreement = Disagreement(data, level)
     observed, expected, total, largest = (
@@ -57,7 +62,7 @@ def alpha_and_range(data: ManyValues, level: str) -> tuple[float, tuple[float, f
     return 1 - ratio * observed, (1 - ratio * total * largest / 2, 1.0)
 
 
-def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Floats:
+def resampled_alpha(data: ManyValues, level: str | Distance, resamples: Resamples) -> Floats:
     """Alpha in every resample."""
     disagreement = Disagreement(data, level)
     parts = []
@@ -68,7 +73,7 @@ def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Float
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def alpha_influence(data: ManyValues, level: str) -> Floats:
+def alpha_influence(data: ManyValues, level: str | Distance) -> Floats:
     """What each item adds to the deviation of alpha, (n_items,): its derivative by the item's weight, times that.
 
     Ordinal ranks are taken as they are; it only matters here over how many items the variance is spread.
@@ -102,7 +107,7 @@ def alpha_influence(data: ManyValues, level: str) -> Floats:
 class Disagreement:
     """Observed and expected disagreement under any draws of the items."""
 
-    def __init__(self, data: ManyValues, level: str) -> None:
+    def __init__(self, data: ManyValues, level: str | Distance) -> None:
         self.level, self.values, self.weight = level, data.values, data.weight
         self.counts = data.counts
         self.by_value = data.counts.T.tocsr()
@@ -112,7 +117,9 @@ class Disagreement:
             return
         if level == "interval":
             self.values = data.values - data.values.mean()
-        self.distance = _ratio_distance(data.values) if level == "ratio" else np.zeros((0, 0))
+        self.distance = np.zeros((0, 0))
+        if callable(level) or level == "ratio":
+            self.distance = _distances(data.values, level)
         self.observed = self._item_disagreement(data) * self.weight
 
     def under(self, draws: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -170,9 +177,12 @@ def _spread(positions: Floats, margins: Floats, total: Floats) -> Floats:
     return spread
 
 
-def _ratio_distance(values: Floats) -> Floats:
+def _distances(values: Floats, level: str | Distance) -> Floats:
     if len(values) > _MOST_RATIO_VALUES:
-        raise InvalidInputError(f"labels: {len(values)} distinct values are too many for level='ratio'")
+        name = "a distance" if callable(level) else f"level={level!r}"
+        raise InvalidInputError(f"labels: {len(values)} distinct values are too many for {name}")
+    if callable(level):
+        return level(values[:, np.newaxis], values)
     sums = np.add.outer(values, values)
     gaps = np.subtract.outer(values, values)
     return np.divide(gaps, sums, out=np.zeros_like(gaps), where=sums != 0) ** 2

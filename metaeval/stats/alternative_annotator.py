@@ -1,6 +1,6 @@
 """May this judge replace a person? The alternative annotator test.
 
-Each person is left out in turn. Where that person and somebody else labelled an item, the judge and the person
+Each person is left out in turn. Where that person and someone else labeled an item, the judge and the person
 are both compared with the others: who speaks for them better? A person is *won over* if the judge is shown to be
 less than epsilon worse than that person, and the judge passes if it wins over at least half of the people.
 """
@@ -22,7 +22,7 @@ from metaeval.stats.arrays import (
     as_verdicts,
     check_option,
 )
-from metaeval.stats.counts import read_labels
+from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import clusters_counted
@@ -47,7 +47,7 @@ class AnnotatorComparison(Result):
     annotator : object
         The column of ``labels``, or the identifier in long format.
     n, n_clusters : int
-        Items that this person and at least one other labelled, and the clusters they belong to.
+        Items that this person and at least one other labeled, and the clusters they belong to.
     judge_advantage, person_advantage : float
         Share of items on which the judge (the person) represents the others at least as well as the person
         (the judge). Both count where they do so equally, so the two add up to 1 or more.
@@ -234,7 +234,7 @@ def alternative_annotator_test(
         raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
     if resamples.n_items != n_items:
         raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
-    read = read_labels(labels, n_items)
+    read = labels if isinstance(labels, LongLabels) else read_labels(labels, n_items)
     item, person, value, names = read.item, read.annotator, read.values[read.code], read.annotators.tolist()
     mask = as_mask(where, n_items)
     kept = np.bincount(item, minlength=n_items)[item] >= min_labels
@@ -298,7 +298,7 @@ def _compare(
     name: Any, judge: Floats, rival: Floats, cluster: Integers, epsilon: float, test: Test, min_items: int
 ) -> AnnotatorComparison:
     """The judge against one person: advantages of both on each item, and the test before any correction."""
-    n, n_clusters = len(judge), len(np.unique(cluster))
+    n, n_clusters = len(judge), int(np.count_nonzero(np.bincount(cluster)))
     ahead, behind = (float(judge.mean()), float(rival.mean())) if n else (math.nan, math.nan)
     nothing = AnnotatorComparison(
         name, n, n_clusters, ahead, behind, ahead - behind, math.nan, math.nan, False
@@ -321,7 +321,7 @@ def _average(
     """Mean over people of the judge's advantage, with Wilson's interval.
 
     Each person's share is a ratio. An item adds (advantage - share) / (people x items of that person) to the mean
-    for each person who labelled it; the variance is that of these sums between clusters.
+    for each person who labeled it; the variance is that of these sums between clusters.
     """
     if not groups:
         return undefined("nobody was tested")

@@ -90,7 +90,7 @@ def leave_one_out_by_annotator(
     unparsed: Unparsed = "wrong",
     **options: Unpack[Sampling],
 ) -> dict[Any, Estimate]:
-    """How often each person says what most of the others say of the items that this person labelled.
+    """How often each person says what most of the others say of the items that this person labeled.
 
     Each person's labels are compared with the modes of the *other* labels of the same items, a tie being broken at
     random (its exact expectation), and averaged over the person's items. With verdicts it is the judge that stands in
@@ -149,7 +149,7 @@ def _by_person(read: LongLabels) -> list[Any]:
 
 
 def _own_items(read: LongLabels, scores: Floats, options: Sampling) -> list[tuple[Floats, Sampling]]:
-    """Scores and options of each annotator, of the items that they labelled: linear in the labels."""
+    """Scores and options of each annotator, of the items that they labeled: linear in the labels."""
     mask = as_mask(options.get("where"), read.n_items)
     as_weights(options.get("weights"), read.n_items)
     columns: dict[str, Any] = {

@@ -17,6 +17,8 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 # The sum of the fourth powers of larger numbers is no number.
 _LARGEST = 1e70
+# A row of fewer than eight numbers is added one after another by numpy too, so these sums are its own.
+_FEW_COLUMNS = 7
 # What converts to a number, and is none.
 _NO_NUMBERS = (np.datetime64, np.timedelta64, complex)
 
@@ -61,6 +63,20 @@ def _unmasked(values: Any) -> Any:
     ):
         return [_unmasked(value) for value in values]
     return values
+
+
+def dot(first: Floats, second: Floats) -> float:
+    """Sum of the products of two arrays of one length.
+
+    Not ``@``: BLAS divides a long one among threads, which costs more than it saves, and gives other last bits on a
+    machine with another number of cores.
+
+    Examples
+    --------
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float((first * second).sum())
 
 
 def as_items(values: ArrayLike, name: str, n_items: int | None = None) -> Floats:
@@ -216,12 +232,27 @@ def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
     return slots
 
 
+def row_sums(table: NDArray[Any]) -> Floats:
+    """The sum of each row, (n_rows, k) to (n_rows,): column by column where they are few, which is ten times as fast.
+
+    Examples
+    --------
+    >>> row_sums(np.array([[True, True], [False, True]])).tolist()
+    [2.0, 1.0]
+    """
+    if not 0 < table.shape[1] <= _FEW_COLUMNS:
+        return np.asarray(table.sum(axis=1), dtype=np.float64)
+    total = table[:, 0].astype(np.float64)
+    for column in table.T[1:]:
+        total += column
+    return total
+
+
 def mean_of_orders(scores: Floats) -> Floats:
     """Mean over presentation orders, (n_items, n_orders) to (n_items,); NaN takes no part, all NaN is NaN."""
     missing = np.isnan(scores)
     if scores.shape[1] and not missing.any():
         mean: Floats = scores.mean(axis=1)
         return mean
-    counted = (~missing).sum(axis=1)
-    total = np.where(missing, 0.0, scores).sum(axis=1)
+    counted, total = row_sums(~missing), row_sums(np.where(missing, 0.0, scores))
     return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)

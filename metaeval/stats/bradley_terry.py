@@ -90,7 +90,7 @@ def bradley_terry(
     position : bool, default False
         Whether being shown first has an effect of its own, which is then estimated and taken out of the strengths.
     covariates : mapping of names to array_like of shape (n_items,), or array_like of shape (n_items, k), optional
-        What else may favour the first response: differences of style, first minus second (`style_covariates`).
+        What else may favor the first response: differences of style, first minus second (`style_covariates`).
     scale : {"elo", "log", "probability"}
         400 log10 of the odds around 1000, natural log odds around 0, or the mean chance to be preferred to each other
         system (ties as half).

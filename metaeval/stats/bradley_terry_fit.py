@@ -25,7 +25,7 @@ _SINGULAR = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """Which systems each pair compares, and what else favours the first one.
+    """Which systems each pair compares, and what else favors the first one.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class _Solver:
         self.products = np.einsum("pk,pl->pkl", extra, extra).reshape(len(extra), -1)
 
     def differences(self, parameters: Floats) -> Floats:
-        """What favours the first system of each pair, (n_fits, n_pairs)."""
+        """What favors the first system of each pair, (n_fits, n_pairs)."""
         size, n_extra = self.design.n_systems, self.design.extra.shape[1]
         result: Floats = parameters[:, self.design.first] - parameters[:, self.design.second]
         if n_extra:
@@ -215,7 +215,7 @@ def _solve(information: Floats, gradient: Floats) -> Floats:
 
 
 def differences_at(design: Design, point: Floats) -> Floats:
-    """What favours the first system of each pair, (n_pairs,)."""
+    """What favors the first system of each pair, (n_pairs,)."""
     result: Floats = _Solver(design).differences(point[np.newaxis])[0]
     return result
 

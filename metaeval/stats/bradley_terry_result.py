@@ -230,7 +230,7 @@ class BradleyTerry(Result):
         return self.ranks[self._place(name)]
 
     def win_probability(self, first: Any, second: Any) -> Estimate:
-        """Chance that ``first`` is preferred to ``second``, a tie as one half, nothing else favouring either."""
+        """Chance that ``first`` is preferred to ``second``, a tie as one half, nothing else favoring either."""
         one, two = self._place(first), self._place(second)
         if self.uncertain is None:
             return Estimate(math.nan, math.nan, math.nan, n=0, reason=self.reason)

@@ -280,11 +280,13 @@ def _by_cluster(values: Floats, codes: Integers, n_clusters: int) -> Floats:
 
 def _t_p_values(gaps: Floats, items: Floats, draws: Floats) -> Floats:
     """`paired_t_test` of every pair in every set, from sums over the drawn clusters."""
-    clusters = draws @ (items > 0)
-    size = np.maximum(draws @ items, 1.0)
-    mean = (draws @ gaps) / size
-    raw = draws @ (gaps * gaps)
-    squares = raw - 2 * mean * (draws @ (gaps * items)) + mean * mean * (draws @ (items * items))
+    single = bool((items <= 1).all())  # items that are each a cluster: several of these sums are the same
+    whole, total, raw = draws @ items, draws @ gaps, draws @ (gaps * gaps)
+    clusters = whole if single else draws @ (items > 0)
+    crossed, counts = (total, whole) if single else (draws @ (gaps * items), draws @ (items * items))
+    size = np.maximum(whole, 1.0)
+    mean = total / size
+    squares = raw - 2 * mean * crossed + mean * mean * counts
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(np.maximum(squares, 0.0) * clusters / (clusters - 1)) / size
         p_values: Floats = 2 * special.stdtr(clusters - 1, -np.abs(mean) / error)

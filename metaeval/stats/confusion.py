@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, as_items, as_matrix, check_option
+from metaeval.stats.arrays import Floats, as_items, as_matrix, check_option, dot, row_sums
 from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
@@ -167,10 +167,10 @@ def confusion_of(cells: Outcomes, **options: Unpack[Sampling]) -> Confusion:
         counted = np.where(where, counted, 0.0)
     return Confusion(
         **rates,
-        true_positives=float(counted @ cells.true_positive),
-        false_negatives=float(counted @ cells.missed),
-        true_negatives=float(counted @ cells.true_negative),
-        false_positives=float(counted @ cells.passed),
+        true_positives=dot(counted, cells.true_positive),
+        false_negatives=dot(counted, cells.missed),
+        true_negatives=dot(counted, cells.true_negative),
+        false_positives=dot(counted, cells.passed),
     )
 
 
@@ -277,10 +277,10 @@ def outcomes(
     if asked is not None:
         counted = counted & np.asarray(asked, dtype=np.bool_)
     counted = counted & ((right == positive) | (right == negative))
-    n = counted.sum(axis=1)
+    n = row_sums(counted)
 
     def share(cell: Any) -> Floats:
-        return np.asarray((cell & counted).sum(axis=1) / np.maximum(n, 1), dtype=np.float64)
+        return row_sums(cell & counted) / np.maximum(n, 1)
 
     return Outcomes(
         true_positive=share((right == positive) & (said == positive)),

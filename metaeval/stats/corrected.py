@@ -30,14 +30,14 @@ _UNEVEN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRate(Estimate):
-    """A share corrected for a judge's errors; ``n`` and ``n_clusters`` count labelled items and their clusters.
+    """A share corrected for a judge's errors; ``n`` and ``n_clusters`` count labeled items and their clusters.
 
     Attributes
     ----------
     judged : Estimate or None
         What the judge reports: the share that it passes, uncorrected.
     true_positive_rate, true_negative_rate : Estimate or None
-        Its rates on the labelled items.
+        Its rates on the labeled items.
     n_judged : int
         Items that its share is over.
     """
@@ -81,10 +81,10 @@ def corrected_rate(
     verdicts_unlabelled : array_like of shape (n_more,) or (n_more, n_answers), optional
         Verdicts on more items, without labels, which follow the others in all that is aligned with items.
     calibration : {"sample", "elsewhere"}
-        Labelled items are a sample of those whose share is wanted; or they are others (an earlier benchmark, items
-        picked until there were enough of either kind), and only unlabelled items count for the share.
+        Labeled items are a sample of those whose share is wanted; or they are others (an earlier benchmark, items
+        picked until there were enough of either kind), and only unlabeled items count for the share.
     weights : array_like of shape (n_items,), optional
-        Inverse of the chance with which each item was picked for labelling, for the labelled ones at least.
+        Inverse of the chance with which each item was picked for labeling, for the labeled ones at least.
     clusters : array_like of shape (n_items,), optional
         Items that share an instruction are one piece of evidence. Default: each item by itself.
     where : array_like of shape (n_items,), optional
@@ -101,12 +101,12 @@ def corrected_rate(
     With the judge's share p, its true positive rate q1 and true negative rate q0, the estimate of Rogan and Gladen is
     (p + q0 - 1) / (q0 + q1 - 1), kept within [0, 1]. The interval is that of Lang and Reiczigel, which adds z^2
     verdicts and a right and a wrong one of either kind, and shifts its middle; n, m0 and m1 are effective sample sizes
-    (clusters, weights), and the variance is lowered by what labelled items that count for p, too, tell twice. Where
+    (clusters, weights), and the variance is lowered by what labeled items that count for p, too, tell twice. Where
     q0 + q1 - 1 is not significantly above 0 the interval is all of [0, 1].
 
-    It rests on one assumption: the judge's error rates are the same on the labelled items as on those whose share is
+    It rests on one assumption: the judge's error rates are the same on the labeled items as on those whose share is
     wanted. That holds where the former are a sample of the latter, and then `ppi_mean` is as right and mostly shorter.
-    Where labelled items come from elsewhere, with other shares of good answers, `ppi_mean` is biased and this is not.
+    Where labeled items come from elsewhere, with other shares of good answers, `ppi_mean` is biased and this is not.
 
     References
     ----------
@@ -195,7 +195,7 @@ def rogan_gladen_interval(
     confidence : float, default 0.95
         Level of the interval.
     told_twice : float, default 0
-        The share of the variance that goes where labelled items count for ``judged``, too.
+        The share of the variance that goes where labeled items count for ``judged``, too.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def rogan_gladen_interval(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Data:
-    """All items: ``weighted`` is 0 but for labelled ones, ``counted`` says which the judge's share is over."""
+    """All items: ``weighted`` is 0 but for labeled ones, ``counted`` says which the judge's share is over."""
 
     label: Floats
     verdict: Floats
@@ -269,7 +269,7 @@ def _read(
     known = ~np.isnan(verdict) & frame.counted
     labelled = known & ~np.isnan(label)
     if not (inverse[labelled] > 0).all():
-        raise InvalidInputError("weights: expected a number above 0 for every labelled item")
+        raise InvalidInputError("weights: expected a number above 0 for every labeled item")
     return _Data(
         label=np.where(labelled, label, 0.0),
         verdict=np.where(known, verdict, 0.0),
@@ -291,7 +291,7 @@ def _variance(part: Share) -> float:
 
 
 def _told_twice(share: float, judged: Share, specificity: Share, sensitivity: Share) -> float:
-    """The part of the variance that is not there because labelled items count for the judge's share, too."""
+    """The part of the variance that is not there because labeled items count for the judge's share, too."""
     sides = (judged.deviations, (1 - share) * specificity.deviations, -share * sensitivity.deviations)
     apart = sum(float(one @ one) for one in sides)
     together = sides[0] + sides[1] + sides[2]

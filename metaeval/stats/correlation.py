@@ -348,7 +348,7 @@ def _people(
 
 
 def _on_all(n_items: int, rows: Integers, own: Floats, others: Floats) -> Columns:
-    """One person's columns over all items; somebody who rated an item twice is on it with the last rating."""
+    """One person's columns over all items; someone who rated an item twice is on it with the last rating."""
     first, second, weights = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
     first[rows], second[rows], weights[rows] = own, others, 1.0
     return Columns(first, second, weights)

@@ -246,7 +246,7 @@ def _refuse_repeated(pairs: Integers, n_possible: int) -> None:
     else:
         repeated = len(np.unique(pairs)) != len(pairs)
     if repeated:
-        raise InvalidInputError("labels: an annotator has labelled one item twice")
+        raise InvalidInputError("labels: an annotator has labeled one item twice")
 
 
 def _count_pairs(item: Integers, value: Floats, n_items: int) -> LabelCounts:

@@ -2,12 +2,13 @@
 
 An interval that resamples items only speaks of *these* people on other items. To speak of people like these it needs
 the variance between people too: how far each moves the figure (`metaeval.stats.label_effects`), summed over the items
-that this person labelled. What a person does on one item only is in the variance between items already, and is counted
+that this person labeled. What a person does on one item only is in the variance between items already, and is counted
 once: V = V(items) + V(people) - V(items and people).
 """
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -40,7 +41,7 @@ TOO_UNEVEN = (
 NO_EFFECTS = "not known for others: this convention has no exact scores of labels"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Crossing:
     """Who gave which label.
 
@@ -66,6 +67,19 @@ class Crossing:
             portion = 1.0 / np.bincount(item)[item] if len(item) else np.zeros(0)
         return cls(item, person, portion, _worth(np.bincount(person, weights=portion)))
 
+    @cached_property
+    def is_once(self) -> bool:
+        """Whether nobody labelled an item twice."""
+        width = int(self.person.max(initial=0)) + 1
+        pairs = self.item * width + self.person
+        if (int(self.item.max(initial=0)) + 1) * width <= MOST_CELLS // 10:
+            return int(np.bincount(pairs).max(initial=0)) <= 1
+        return len(np.unique(pairs)) == len(pairs)
+
+    def among(self, labels: Integers, item: Integers) -> "Crossing":
+        """Some of the labels, whose items have these numbers there; what they are worth is said of all."""
+        return Crossing(item, self.person[labels], self.portion[labels], self.worth)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossedScores:
@@ -86,12 +100,16 @@ class CrossedScores:
     def __sub__(self, other: "CrossedScores") -> "CrossedScores":
         return CrossedScores(self.items - other.items, self.labels - other.labels)
 
+    def among(self, items: Integers, labels: Integers) -> "CrossedScores":
+        """Those of some items, and of the labels of these."""
+        return CrossedScores(self.items[items], self.labels[labels])
+
 
 def corrected_effects(effects: Floats, others: Floats, crossing: Crossing) -> Floats:
     """Effects of labels, corrected for the part that the others of the item have in them.
 
     The same people meet again and again. Where the effect of one is measured against the others, as it is where the
-    effects of an item add up to 0, everybody's sum is too large by one over the number of the others.
+    effects of an item add up to 0, everyone's sum is too large by one over the number of the others.
 
     Parameters
     ----------
@@ -108,7 +126,7 @@ def corrected_effects(effects: Floats, others: Floats, crossing: Crossing) -> Fl
 def people_variance(
     scores: CrossedScores, crossing: Crossing, weights: Floats, resamples: Resamples
 ) -> PeopleVariance:
-    """The variance that a figure has because these people labelled and not others like them.
+    """The variance that a figure has because these people labeled and not others like them.
 
     Parameters
     ----------
@@ -121,14 +139,15 @@ def people_variance(
     """
     each = (weights / weights.sum())[crossing.item]
     used = each > 0
-    item, person, each = crossing.item[used], crossing.person[used], each[used]
-    load = np.bincount(person, weights=each * crossing.portion[used])
+    item, person, portion, labels = crossing.item, crossing.person, crossing.portion, scores.labels
+    if not used.all():
+        item, person, portion, labels, each = (part[used] for part in (item, person, portion, labels, each))
+    load = np.bincount(person, weights=each * portion)
     n, worth = int(np.count_nonzero(load)), _worth(load)
     if n < FEWEST_PEOPLE:
         return PeopleVariance(math.nan, n, reason=TOO_FEW.format(n=n, least=FEWEST_PEOPLE))
     if worth < _FEWEST_WORTH:
         return PeopleVariance(math.nan, n, reason=TOO_UNEVEN.format(n=n, worth=worth))
-    labels = scores.labels[used]
     if np.isnan(labels).any():
         return PeopleVariance(math.nan, n, reason=NO_EFFECTS)
     effects = each * _centred(labels, each, np.bincount(item)[item])
@@ -136,7 +155,9 @@ def people_variance(
     # What all people together do is no difference between them: each is compared with their share of it.
     squares = (whole - load * whole.sum()) ** 2
     cluster = item if resamples.codes is None else resamples.codes[item]
-    cells, in_cluster = _cells(effects, cluster, person, resamples.n_clusters)
+    cells, in_cluster = _cells(
+        effects, cluster, person, resamples.n_clusters, once=resamples.codes is None and crossing.is_once
+    )
     shared = np.bincount(cluster, weights=effects * load[person], minlength=resamples.n_clusters)
     within = cells - 2 * in_cluster * shared + in_cluster**2 * float((load**2).sum())
     # What the comparison with their share leaves of people who vary: (n - 1) / n where all have labelled as much.
@@ -159,8 +180,16 @@ def _worth(parts: Any) -> float:
     return float(parts.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _cells(effects: Floats, cluster: Integers, person: Integers, n_clusters: int) -> tuple[Any, Any]:
-    """By cluster: (the sum over people of their squared effects in it, the sum of all effects in it)."""
+def _cells(
+    effects: Floats, cluster: Integers, person: Integers, n_clusters: int, *, once: bool
+) -> tuple[Any, Any]:
+    """By cluster: (the sum over people of their squared effects in it, the sum of all effects in it).
+
+    ``once``: nobody has two labels in a cluster.
+    """
+    if once:
+        squares = np.bincount(cluster, weights=effects * effects, minlength=n_clusters)
+        return squares, np.bincount(cluster, weights=effects, minlength=n_clusters)
     width = int(person.max()) + 1
     keys = cluster * width + person
     if n_clusters * width <= MOST_CELLS:

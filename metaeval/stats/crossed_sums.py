@@ -81,6 +81,17 @@ class CrossedSums:
             self, top=top, bottom=bottom, top_effects=of_labels * self.top_effects, bottom_effects=below
         )
 
+    def among(self, items: Integers, labels: Integers) -> "CrossedSums":
+        """Those of some items, and of the labels of these."""
+        below = None if self.bottom_effects is None else self.bottom_effects[labels]
+        return replace(
+            self,
+            top=self.top[items],
+            bottom=self.bottom[items],
+            top_effects=self.top_effects[labels],
+            bottom_effects=below,
+        )
+
     def effects_at(self, value: float) -> Floats:
         """What each label does to top minus the figure times bottom, of its item."""
         if self.bottom_effects is None:
@@ -224,7 +235,7 @@ def _peer(n_labels: int, one: Integers, two: Integers) -> Integers:
 def sums_variance(
     sums: CrossedSums, value: float, crossing: Crossing, weights: Floats, resamples: Resamples
 ) -> PeopleVariance:
-    """The variance that a ratio of sums has because these people labelled and not others like them."""
+    """The variance that a ratio of sums has because these people labeled and not others like them."""
     effects = sums.effects_at(value)
     whole = float((weights * sums.bottom).sum())
     moved = np.bincount(crossing.item, weights=np.abs(effects), minlength=len(weights)) > 0

@@ -37,7 +37,7 @@ class DawidSkene(Result):
         Of each value being the true one, given the labels; NaN without a label.
     confusion : ndarray of shape (n_annotators, n_values, n_values)
         ``[a, t, o]``: how probably annotator *a* says value *o* where *t* is true. A row is NaN if the annotator
-        labelled no item of which *t* is thought true.
+        labeled no item of which *t* is thought true.
     prior : ndarray of shape (n_values,)
         Share of items of which each value is true.
     values, annotators : ndarray
@@ -124,7 +124,7 @@ def dawid_skene(
     Warns
     -----
     StatisticsWarning
-        Nobody labelled anything, or the steps ended before ``tol`` was reached.
+        Nobody labeled anything, or the steps ended before ``tol`` was reached.
 
     Notes
     -----

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, as_columns, as_items, as_weights
+from metaeval.stats.arrays import Floats, as_columns, as_items, as_weights, dot
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import PairedDifference, undefined
 from metaeval.stats.intervals import (
@@ -203,9 +203,9 @@ def stratum_variance(
     squares = different**2
     typical = math.sqrt(float(squares.mean())) if len(different) else size
     most = (float(differing.sum()) + 2 * size) * float((whole**2).sum() / whole.sum())
-    off = np.r_[gaps - sizes @ means, np.array([typical, -typical]) - average @ means]
+    off = np.r_[gaps - np.einsum("ij,j->i", sizes, means), np.array([typical, -typical]) - average @ means]
     doubt = carriers_doubt(squares.sum(), (squares**2).sum(), n_clusters, confidence)
-    return float(adjusted_variance(off @ off, doubt, most, n_clusters))
+    return float(adjusted_variance(dot(off, off), doubt, most, n_clusters))
 
 
 def carriers_doubt(second: ArrayLike, fourth: ArrayLike, n_clusters: int, confidence: float) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_option
+from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_option, row_sums
 from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
@@ -184,7 +184,7 @@ def answer_shares(answers: Floats, values: Floats, counted: Booleans) -> Floats:
     strange = answers[counted & ~np.isnan(answers) & ~np.isin(answers, values)]
     if len(strange):
         raise InvalidInputError(f"verdicts: {strange[0]:g} is none of the values")
-    n = counted.sum(axis=1)[:, np.newaxis]
+    n = row_sums(counted)[:, np.newaxis]
     given = ((answers[:, :, np.newaxis] == values) & counted[:, :, np.newaxis]).sum(axis=1)
     return np.where(n > 0, given / np.maximum(n, 1), np.nan)
 
@@ -218,14 +218,13 @@ def distances(
     if not judge.shape[1]:
         return np.full(len(n), np.nan)
     if measure == "total_variation":
-        moved: Floats = np.abs(ours - theirs).sum(axis=1) / 2
-        return moved
+        return row_sums(np.abs(ours - theirs)) / 2
     if measure == "squared":
-        squared: Floats = ((ours - theirs) ** 2).sum(axis=1)
+        squared = row_sums((ours - theirs) ** 2)
         if not corrected:
             return squared
         # E(share - p)² is p(1 - p)/n, of which share (1 - share)/(n - 1) is an unbiased estimate.
-        noise = (shares * (1 - shares)).sum(axis=1) / np.maximum(n - 1, 1)
+        noise = row_sums(shares * (1 - shares)) / np.maximum(n - 1, 1)
         return np.where(n > 1, squared - noise, np.nan)
     middle = (ours + theirs) / 2
     divergence = np.clip((_relative(ours, middle) + _relative(theirs, middle)) / 2, 0.0, 1.0)

@@ -27,7 +27,7 @@ from metaeval.stats.intervals import (
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
-from metaeval.stats.systems import system_correlation
+from metaeval.stats.systems import correlations_by_system
 from metaeval.stats.weighted_correlation import (
     METHODS,
     Columns,
@@ -178,28 +178,22 @@ def evaluator_correlations(
         if (weights[codes == code] > 0).any()
     }
 
-    def of_scenarios(first: str, second: str) -> Estimate:
-        if level == "instance":
-            found = mean_of_strata(
-                [each.estimate(first, second) for each in tables.values()], bounds=(-1.0, 1.0)
-            )
-            return _without_interval(found) if shared else found
-        sampled: Sampling = {
-            "resamples": resamples,
-            "confidence": confidence,
-            "where": weights > 0,
-            "weights": given,
-        }
+    pairs = [pair for pair in pooled.estimates if pair[0] != pair[1]]
+    estimates = dict(pooled.estimates)
+    if level == "instance":
+        shared = _share_clusters(codes[weights > 0], resamples, weights > 0)
+        for first, second in pairs:
+            parts = [each.estimate(first, second) for each in tables.values()]
+            found = mean_of_strata(parts, bounds=(-1.0, 1.0))
+            estimates[first, second] = _without_interval(found) if shared else found
+    else:
+        everywhere = np.ones(n_items) if given is None else given
+        sides = [(columns[first], columns[second]) for first, second in pairs]
         with quiet():
-            return _plain(
-                system_correlation(columns[first], columns[second], codes, method=method, **sampled)
+            means = correlations_by_system(
+                sides, distinct.tolist(), codes, everywhere, weights > 0, resamples, confidence, method=method
             )
-
-    shared = _share_clusters(codes[weights > 0], resamples, weights > 0)
-    estimates = {
-        (first, second): found if first == second else of_scenarios(first, second)
-        for (first, second), found in pooled.estimates.items()
-    }
+            estimates |= zip(pairs, map(_plain, means), strict=True)
     return replace(pooled, **_arrays(pooled.names, estimates), estimates=estimates, by_scenario=tables)
 
 

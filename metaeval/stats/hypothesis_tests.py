@@ -178,7 +178,7 @@ def mcnemar_test(
 ) -> TestResult:
     """McNemar's test of two judges that are right or wrong on the same independent items.
 
-    Only items on which one is right and the other wrong count, *b* in favour of the first and *c* of the second;
+    Only items on which one is right and the other wrong count, *b* in favor of the first and *c* of the second;
     without a difference *b* is binomial of *b + c* with one half.
 
     Parameters
@@ -269,7 +269,7 @@ def paired_permutation_test(
 ) -> TestResult:
     """Test that two judges are equally good by swapping them: sign flips of whole clusters.
 
-    If the judges are equally good, it is a matter of chance which of the two an instruction's differences favour,
+    If the judges are equally good, it is a matter of chance which of the two an instruction's differences favor,
     so the sum of a cluster's differences may as well have the other sign. The p-value is the share of all ways to
     choose the signs whose total is at least as far out as the one observed.
 

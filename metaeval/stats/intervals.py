@@ -44,7 +44,7 @@ class Sampling(TypedDict, total=False):
     n_resamples : bootstrap resamples, 10,000; 0 leaves the interval out.
     rng : seed or generator; None is a fixed seed.
     weights : (n_items,) numbers of at least 0, one over the probability with which each item was picked for
-        labelling, up to a common factor. Means and ratios are then those of the items picked from (Hajek's
+        labeling, up to a common factor. Means and ratios are then those of the items picked from (Hajek's
         estimate); an item of weight 0 does not count. Figures that cannot be weighted refuse them. Default: all
         items weigh the same.
     """

@@ -74,7 +74,7 @@ def cohen_kappa(
     Notes
     -----
     Weighted distances are differences of the *values*. scikit-learn and statsmodels take the places of the values
-    that occur: if nobody said 3, then 2 and 4 are neighbours to them.
+    that occur: if nobody said 3, then 2 and 4 are neighbors to them.
 
     References
     ----------
@@ -162,7 +162,7 @@ def fleiss_kappa(labels: Any, *, people: People = "fixed", **options: Unpack[Sam
     -----
     With equally many labels an item this is Fleiss' kappa. With unequal numbers it is Gwet's generalisation: items
     weigh the same, observed agreement is taken over items with two labels or more, and the share of a value is the
-    mean over all labelled items (those with one label too) of its share there.
+    mean over all labeled items (those with one label too) of its share there.
 
     References
     ----------

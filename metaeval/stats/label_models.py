@@ -55,7 +55,7 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
         Any numeric values, NaN where missing; or a tuple (item, annotator, value). People's, never judges'.
     ties : {"none", "random", "first", "last"}
         Of values that are level: none of them (NaN); one drawn from ``rng``; the smallest; the largest. The last two
-        always break ties the same way, which favours judges that prefer that value; they are there to match
+        always break ties the same way, which favors judges that prefer that value; they are there to match
         published figures.
     rng : int, numpy.random.Generator or None
         Seed of ``ties="random"``; None is a fixed seed.

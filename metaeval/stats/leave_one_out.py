@@ -19,6 +19,7 @@ from metaeval.stats.arrays import (
     check_option,
     generator,
     mean_of_orders,
+    row_sums,
 )
 from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.crossed import (
@@ -105,7 +106,7 @@ class LeaveOneOut:
 
     @cached_property
     def crossing(self) -> Crossing:
-        """Who labelled which item."""
+        """Who labeled which item."""
         return Crossing.of(self.read.item, self.read.annotator)
 
     @cached_property
@@ -133,8 +134,8 @@ class LeaveOneOut:
             return parts[0]
         items = np.stack([part.items for part in parts], axis=1)
         counted = ~np.isnan(items)[self.read.item]
-        labels = np.where(counted, np.stack([part.labels for part in parts], axis=1), 0.0).sum(axis=1)
-        return CrossedScores(mean_of_orders(items), labels / np.maximum(counted.sum(axis=1), 1))
+        labels = row_sums(np.where(counted, np.stack([part.labels for part in parts], axis=1), 0.0))
+        return CrossedScores(mean_of_orders(items), labels / np.maximum(row_sums(counted), 1))
 
     def best_reachable(self) -> CrossedScores:
         """That of the best verdict on every item; with random tie-breaks, of the one that is best in expectation."""
@@ -149,14 +150,22 @@ class LeaveOneOut:
         return CrossedScores(items, np.full(len(self.read.item), np.nan))
 
     def estimate(
-        self, scores: CrossedScores, *, people: People = "fixed", **options: Unpack[Sampling]
+        self,
+        scores: CrossedScores,
+        *,
+        people: People = "fixed",
+        crossing: Crossing | None = None,
+        **options: Unpack[Sampling],
     ) -> Estimate:
-        """The mean of scores over items, with an interval of either population."""
+        """The mean of scores over items, with an interval of either population.
+
+        ``crossing`` is that of the scores where these are of some of the items alone (`CrossedScores.among`).
+        """
         check_option(people, PEOPLE, "people")
         reason = _NO_LABELS if self.n_labels is None else f"no item has {self.n_labels} labels"
         if people == "fixed":
             return mean_estimate(scores.items, reason=reason, **options)
-        return crossed_estimate(scores, self.crossing, reason=reason, **options)
+        return crossed_estimate(scores, crossing or self.crossing, reason=reason, **options)
 
     def difference(
         self,
@@ -165,13 +174,17 @@ class LeaveOneOut:
         *,
         people: People = "fixed",
         critical: float | None = None,
+        crossing: Crossing | None = None,
         **options: Unpack[Sampling],
     ) -> PairedDifference:
-        """The mean of the first minus that of the second, paired by item, with an interval of either population."""
+        """The mean of the first minus that of the second, paired by item, with an interval of either population.
+
+        ``crossing`` as of `estimate`.
+        """
         check_option(people, PEOPLE, "people")
         if people == "fixed":
             return paired_difference(first.items, second.items, critical=critical, **options)
-        return crossed_difference(first, second, self.crossing, critical=critical, **options)
+        return crossed_difference(first, second, crossing or self.crossing, critical=critical, **options)
 
     @property
     def _dense(self) -> Any:

@@ -67,7 +67,7 @@ class LengthControlled(Estimate):
     standard_error : float
         Of the win rate, rows being independent, as AlpacaEval prints it.
     coefficients : dict
-        Of ``"length"`` (the hyperbolic tangent of the standardised difference), ``"difficulty"`` and ``"model"``; a
+        Of ``"length"`` (the hyperbolic tangent of the standardized difference), ``"difficulty"`` and ``"model"``; a
         term that is not in the regression is missing.
     penalty : float
         Of the absolute coefficients: 1 / C.

@@ -187,9 +187,9 @@ class FamilyOrder(Result):
     correlation : Estimate
         Of size and score; NaN with one size or one score.
     in_order : Estimate
-        Share of neighbours in size of which the larger scores higher, equal scores counting one half.
+        Share of neighbors in size of which the larger scores higher, equal scores counting one half.
     share_monotone : float
-        Share of the draws in which all neighbours are in order; NaN without draws.
+        Share of the draws in which all neighbors are in order; NaN without draws.
     n_models : int
     """
 

@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
@@ -73,9 +72,12 @@ def adjust_p_values(p_values: ArrayLike, *, method: Adjustment = "holm") -> Floa
         found[order] = np.maximum.accumulate(found[order] * np.arange(size, 0, -1))
         result[known] = np.minimum(found, 1.0)
     else:
-        result[known] = scipy.stats.false_discovery_control(
-            found, method="bh" if method == _HOCHBERG else "by"
-        )
+        order, ranks = np.argsort(found, kind="stable"), np.arange(1, size + 1)
+        raised = found[order] * (size / ranks)
+        if method != _HOCHBERG:
+            raised *= np.sum(1 / ranks)
+        found[order] = np.minimum.accumulate(raised[::-1])[::-1]
+        result[known] = np.minimum(found, 1.0)
     return result
 
 

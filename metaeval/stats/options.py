@@ -50,7 +50,10 @@ def as_switch(value: Any, name: str) -> bool:
 
 def as_range(value: Any, name: str, *, endless: bool = False) -> tuple[float, float]:
     """The two ends of a scale, the lower first; ``endless``: either may be infinite."""
-    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
+    if type(value) is tuple and len(value) == 2 and type(value[0]) is type(value[1]) is float:
+        if value[0] < value[1] and (endless or (math.isfinite(value[0]) and math.isfinite(value[1]))):
+            return value
+    elif not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
         raise InvalidInputError(f"{name}: expected (low, high), got {value!r}")
     low, high = (
         float(end) if endless and _is_number(end) and math.isinf(end) else as_number(end, name)
@@ -62,4 +65,5 @@ def as_range(value: Any, name: str, *, endless: bool = False) -> tuple[float, fl
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    # Nearly all are floats, and an abstract class takes a microsecond to ask.
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))

@@ -1,4 +1,4 @@
-"""Our scores of systems against somebody else's: an arena's ratings, another leaderboard's scores."""
+"""Our scores of systems against someone else's: an arena's ratings, another leaderboard's scores."""
 
 import difflib
 import re

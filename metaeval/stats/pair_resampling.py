@@ -51,7 +51,7 @@ def resampled_counts(
     rows : ndarray of shape (n_rows,)
         Which of the resamples' items each row is.
     """
-    single = resamples.codes is None and not resamples._shared and amount is None
+    single = resamples.codes is None and not resamples.is_shared and amount is None
     if single and n_cells * _ROWS_PER_CELL <= resamples.n_items:
         counts = np.bincount(cell, minlength=n_cells)
         chances = np.r_[counts, resamples.n_items - len(cell)] / resamples.n_items
@@ -82,9 +82,9 @@ def resampled_totals(table: Any, resamples: Resamples) -> Iterator[Floats]:
 def _cluster_draws(resamples: Resamples, dtype: Any) -> Iterator[np.ndarray[Any, Any]]:
     """Yield how often each cluster is drawn, (n_clusters, some resamples)."""
     n_clusters, n_resamples = resamples.n_clusters, resamples.n_resamples
-    if resamples._shared or n_clusters * n_resamples <= MOST_DRAWS:
+    if resamples.is_shared or n_clusters * n_resamples <= MOST_DRAWS:
         # The same draws, of clusters as items: those of shared resamples are what others see too.
-        clusters = Resamples(n_clusters, n_resamples, shared=resamples._shared)
+        clusters = Resamples(n_clusters, n_resamples, shared=resamples.is_shared)
         clusters._seed = resamples._seed
         for draws in clusters.item_draws():
             yield np.ascontiguousarray(draws.T, dtype=dtype)

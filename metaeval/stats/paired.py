@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights
+from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights, dot
 from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_level
 
@@ -81,4 +81,4 @@ def ratio_variance(gaps: Floats, sizes: Floats) -> float:
     """
     whole = float(sizes.sum())
     residuals = gaps - float(gaps.sum()) / whole * sizes
-    return float(residuals @ residuals) * len(gaps) / (len(gaps) - 1) / whole**2
+    return dot(residuals, residuals) * len(gaps) / (len(gaps) - 1) / whole**2

@@ -20,7 +20,7 @@ from metaeval.stats.options import as_number
 def pairwise_agreement(
     labels: Any, *, tolerance: float = 0.0, people: People = "fixed", **options: Unpack[Sampling]
 ) -> Estimate:
-    """How often two people who labelled the same item are within ``tolerance`` of each other.
+    """How often two people who labeled the same item are within ``tolerance`` of each other.
 
     For each item the share of its pairs of labels that differ by at most ``tolerance``; the mean over items, so
     that an item with many labels weighs no more than one with two.

@@ -143,7 +143,7 @@ class ExpectedScores:
         The mean of the absolute scores, and the share of scores that are not 0: of differences.
     person, pairs : float
         Variance between people of what one of them alone would make of the figure, and between pairs of people beyond
-        that: two may agree more than what either does with everybody. NaN: not known.
+        that: two may agree more than what either does with everyone. NaN: not known.
     within : float
         Variance of what labels of one item do to its score, as people's effects are estimated.
     within_spread : float

@@ -232,7 +232,7 @@ class Pilot:
 
     @cached_property
     def pairs(self) -> float:
-        """Variance between pairs of people of how often they agree, beyond what either does with everybody.
+        """Variance between pairs of people of how often they agree, beyond what either does with everyone.
 
         Products of the agreement of two pairs of labels of different clusters: of the same two people, of pairs that
         share one person, and of pairs that share none.

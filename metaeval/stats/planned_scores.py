@@ -88,7 +88,7 @@ class PlannedScores:
     within_squares : float
         The mean of its square.
     shared : float
-        The mean of the squared sum of an item's effects: what everybody does alike is no difference between people.
+        The mean of the squared sum of an item's effects: what everyone does alike is no difference between people.
     slope : float
         What a person who sides with the judge more often does to the figure, per unit of one label's.
     """

@@ -264,7 +264,7 @@ def _within(figure: PlannedFigure, shares: Shares, n_labels: int, discordance: f
 def grown(figure: PlannedFigure, shares: Shares, n_labels: int) -> float:
     """By how much more labels of an item enlarge what one person does to the figure, beside two of them.
 
-    A clearer majority makes more of a small lean of everybody. People's own agreement does not lean to a side.
+    A clearer majority makes more of a small lean of everyone. People's own agreement does not lean to a side.
     """
     if figure == "people":
         return 1.0

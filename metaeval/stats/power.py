@@ -49,7 +49,7 @@ def power_of_difference(
     """Chance that a paired test finds a true difference of two judges' means.
 
     With ``discordance`` it is the power of the exact test of right and wrong answers, which
-    `paired_permutation_test` then is: the discordant items are binomial, and so are those among them that favour
+    `paired_permutation_test` then is: the discordant items are binomial, and so are those among them that favor
     the first. With ``variance`` it is that of the paired t test, which sign flips of anything finer than right and
     wrong equal: Student's t with ``n / design_effect - 1`` degrees of freedom, not central by
     ``difference / sqrt(variance design_effect / n)``.
@@ -166,7 +166,7 @@ def _items(effect: _Effect, power: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LabelsNeeded(Result):
-    """What a pilot says of the number of labelled items that a difference takes.
+    """What a pilot says of the number of labeled items that a difference takes.
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ def _exact_power(effect: _Effect, discordance: float, n: int) -> float:
 
 
 def _most_losses(whole: Floats, level: float) -> Floats:
-    """The most of so many discordant items that may favour the worse judge if a test is to reject; -1 if none may.
+    """The most of so many discordant items that may favor the worse judge if a test is to reject; -1 if none may.
 
     Sought downwards from the normal distribution's, which is below by less than two.
     """

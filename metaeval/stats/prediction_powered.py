@@ -34,7 +34,7 @@ _NO_LABELS = "no item has a label"
 class PredictionPowered(Estimate):
     """A mean from few labels and many judgments.
 
-    ``n`` and ``n_clusters`` count labelled items and their clusters; ``method`` is ``"t"``, ``"wilson"`` (with
+    ``n`` and ``n_clusters`` count labeled items and their clusters; ``method`` is ``"t"``, ``"wilson"`` (with
     bounds) or ``"normal"``.
 
     Attributes
@@ -43,14 +43,14 @@ class PredictionPowered(Estimate):
         Items that only the judge answered.
     tuning : float
         The weight of the judge, lambda, or the mean of the cross-fitted ones: 0 is the labels alone, 1 takes the
-        judge at its word and corrects it. As in PPI++, the weight of the unlabelled items' judgments; with
+        judge at its word and corrects it. As in PPI++, the weight of the unlabeled items' judgments; with
         ``weights`` that of all judgments.
     classical : Estimate or None
         The same from the labels alone.
     gain : float
         Width of the classical interval over the width of this one: 2 is worth four times as many labels.
     imbalance : float
-        How far the labelled items are from the others in the judge's eyes, in standard errors. Beyond 3 or so they
+        How far the labeled items are from the others in the judge's eyes, in standard errors. Beyond 3 or so they
         were hardly drawn with the chances that the weights say.
     """
 
@@ -93,12 +93,12 @@ def ppi_mean(
     labels : array_like of shape (n_items,) or (n_items, n_annotators)
         Ratings, NaN where missing; an item's label is the mean of those it has.
     judgments : array_like of shape (n_items,) or (n_items, n_answers)
-        The judge's, of all items, labelled or not, on any scale; several answers are averaged. An item without a
+        The judge's, of all items, labeled or not, on any scale; several answers are averaged. An item without a
         judgment is given the judge's mean, so that it stays.
     judgments_unlabelled : array_like of shape (n_more,) or (n_more, n_answers), optional
         Judgments of more items, without labels, which follow the others in all that is aligned with items.
     weights : array_like of shape (n_items,), optional
-        Inverse of the chance with which each item was picked for labelling, for the labelled ones at least.
+        Inverse of the chance with which each item was picked for labeling, for the labeled ones at least.
         Default: all with equal chance.
     clusters : array_like of shape (n_items,), optional
         Items that share an instruction are one piece of evidence. Default: each item by itself.
@@ -113,7 +113,7 @@ def ppi_mean(
         1 is plain prediction-powered inference, 0 the labels alone.
     target : {"population", "items"}
         The mean over instructions of this kind, of which these are a sample; or over these very items, then only
-        the choice of those labelled is by chance. With ``"items"`` give clusters only if they were picked as wholes.
+        the choice of those labeled is by chance. With ``"items"`` give clusters only if they were picked as wholes.
     interval : {"t", "normal"}
         ``"normal"`` is the large-sample interval of the papers and covers too little with few labels.
     confidence : float
@@ -130,14 +130,14 @@ def ppi_mean(
 
     Notes
     -----
-    The labelled items must have been picked by chance (equal, or known through ``weights``), never because they
+    The labeled items must have been picked by chance (equal, or known through ``weights``), never because they
     were easy, disputed or first. No formula repairs that; see ``imbalance``.
 
     References
     ----------
     A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: Efficient Prediction-Powered Inference", 2023, section 6;
     T. Zrnic and E. J. Candes, "Active Statistical Inference", ICML 2024, section 3, here with weights that are
-    normalised to the number of items (J. Hajek, 1971).
+    normalized to the number of items (J. Hajek, 1971).
 
     Examples
     --------

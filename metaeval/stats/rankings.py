@@ -91,7 +91,7 @@ def rank_pairs(rankings: Sequence[ArrayLike]) -> RankPairs:
 def rank_agreement(rankings: Sequence[ArrayLike], **options: Unpack[Sampling]) -> Estimate:
     """Mean pairwise Spearman's rho: per item over its pairs of people, then over items.
 
-    A pair in which somebody ranks all parts equal has no rho and takes no part; an item without any such pair has
+    A pair in which someone ranks all parts equal has no rho and takes no part; an item without any such pair has
     none either (`rank_agreement_contributions` tells which).
 
     Parameters

@@ -100,7 +100,7 @@ def recalibrate(
     clusters : array_like of shape (n_items,), optional
         Items that share an instruction are never on both sides. Default: each item by itself.
     weights : array_like of shape (n_items,), optional
-        Inverse of the chance with which each item was picked for labelling.
+        Inverse of the chance with which each item was picked for labeling.
     rng : int, Generator or None
         Of the folds.
 

@@ -18,7 +18,7 @@ from metaeval.stats.spread import ratio_spread, variance_freedom
 Interval: TypeAlias = Literal["t", "normal"]
 Target: TypeAlias = Literal["population", "items"]
 
-_ONE_CLUSTER = "no interval: the labelled items are one cluster"
+_ONE_CLUSTER = "no interval: the labeled items are one cluster"
 _NOTHING_VARIES = "no interval: all labels are the same, and the scale has no ends"
 # A variance below the square of this share of the largest label is a rounding error.
 _GRAIN = 1e-12
@@ -30,8 +30,8 @@ _FEW_DISAGREEMENTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Items that count. ``share`` adds up to 1 over the labelled items, ``reference`` over those whose judgments
-    are set against the labelled ones'; a mean is a sum of either."""
+    """Items that count. ``share`` adds up to 1 over the labeled items, ``reference`` over those whose judgments
+    are set against the labeled ones'; a mean is a sum of either."""
 
     label: Floats
     judgment: Floats
@@ -73,7 +73,7 @@ def read(
     if not labelled.any():
         return None
     if not (inverse[labelled] > 0).all():
-        raise InvalidInputError("weights: expected a number above 0 for every labelled item")
+        raise InvalidInputError("weights: expected a number above 0 for every labeled item")
     if target == "items" and weights is not None and (inverse[labelled] < 1).any():
         raise InvalidInputError("weights: the inverse of a chance is at least 1")
     # Chances of the unlabelled items are needed for nothing else: had they been other ones, chances were unequal.
@@ -98,13 +98,13 @@ def read(
 
 
 def _contrast(data: Data) -> Floats:
-    """By cluster: what the mean judgment of labelled items minus that of the reference is made of."""
+    """By cluster: what the mean judgment of labeled items minus that of the reference is made of."""
     f, share, reference = data.judgment, data.share, data.reference
     return data.clustered(share * (f - share @ f) - reference * (f - reference @ f))
 
 
 def _contrast_variance(data: Data, contrast: Floats) -> float:
-    """PPI++ take the variance of the judgments from labelled and unlabelled items together."""
+    """PPI++ take the variance of the judgments from labeled and unlabeled items together."""
     if data.plain:
         n = data.n_labelled
         return float(data.judgment.var(ddof=1)) * (1 / n + 1 / (len(data.judgment) - n))
@@ -151,7 +151,7 @@ def _moments(data: Data) -> tuple[float, Floats, Floats]:
 
 
 def imbalance(data: Data) -> float:
-    """Mean judgment of the labelled items minus that of the reference, in standard errors."""
+    """Mean judgment of the labeled items minus that of the reference, in standard errors."""
     if not data.reference.any() or float(np.ptp(data.judgment)) == 0:
         return math.nan
     variance = _contrast_variance(data, _contrast(data))
@@ -160,7 +160,7 @@ def imbalance(data: Data) -> float:
 
 
 def _variances(data: Data, tuning: float | Floats) -> tuple[float, Floats, Floats]:
-    """Of the figure; and what each cluster adds to the deviation of its part from labelled items, and from the
+    """Of the figure; and what each cluster adds to the deviation of its part from labeled items, and from the
     reference."""
     share, reference = data.share, data.reference
     contrast = data.judgment - reference @ data.judgment

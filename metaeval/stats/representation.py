@@ -13,6 +13,8 @@ Score: TypeAlias = Literal["match", "negative_rmse"] | Callable[[float, Floats],
 
 # Squared distances that differ by less than this share of the squared range are equal.
 _GRAIN = 1e-9
+# Counting all cells costs less than sorting the labels, up to so many cells a label.
+_MOST_CELLS = 20
 
 
 def advantages(
@@ -74,14 +76,25 @@ def _gaps(
 
 def _matches(item: Integers, value: Floats, verdict: Floats) -> Floats:
     """Others who said what the judge says, minus others who said what the person says."""
+    if not len(value):
+        return np.zeros(0)
     values, codes = np.unique(value, return_inverse=True)
-    pairs, which, counts = np.unique(item * len(values) + codes, return_inverse=True, return_counts=True)
-    place = np.minimum(np.searchsorted(values, verdict), max(0, len(values) - 1))
-    wanted = item * len(values) + place
-    found = np.minimum(np.searchsorted(pairs, wanted), max(0, len(pairs) - 1))
-    said = np.where((pairs[found] == wanted) & (values[place] == verdict), counts[found], 0)
-    gap: Floats = (said - (verdict == value) - (counts[which] - 1)).astype(np.float64)
+    place = np.minimum(np.searchsorted(values, verdict), len(values) - 1)
+    alike, said = _counted(item * len(values) + codes, item * len(values) + place)
+    said = np.where(values[place] == verdict, said, 0)
+    gap: Floats = (said - (verdict == value) - (alike - 1)).astype(np.float64)
     return gap
+
+
+def _counted(cells: Integers, wanted: Integers) -> tuple[Integers, Integers]:
+    """How often each cell occurs among the cells, and each that is wanted."""
+    n_cells = int(max(cells.max(), wanted.max())) + 1
+    if n_cells <= _MOST_CELLS * len(cells):
+        counts = np.bincount(cells, minlength=n_cells)
+        return counts[cells], counts[wanted]
+    distinct, which, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    found = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+    return counts[which], np.where(distinct[found] == wanted, counts[found], 0)
 
 
 def _called(

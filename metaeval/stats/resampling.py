@@ -10,7 +10,9 @@ weighted by how often each was drawn. Two ways to get them, both exact:
   row is needed, and these are multinomial. A million labels have a few dozen distinct rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import copy
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,10 @@ DEFAULT_RESAMPLES = 10_000
 # Draw counts kept in memory at most, one byte each; beyond it clusters are so many that grouping is what
 # one wants.
 _SHARED_LIMIT = 64_000_000
+# The largest product of codes of columns that is counted instead of sorted.
+_MOST_CODES = 500_000
+# Totals kept for who asks for the same again, in numbers.
+_MOST_KEPT = 3_000_000
 # Draws made at once by the direct ways, which bounds their memory.
 _CHUNK = 4_000_000
 # One multinomial component costs about as much as this many direct draws (measured, numpy 2.4).
@@ -77,8 +83,9 @@ class Resamples:
         self.n_resamples = n_resamples
         # Every draw starts again from this state, so that results do not depend on what was asked before.
         self._seed = int(generator(rng).integers(2**62)) if n_resamples else 0
-        self._shared = shared and self.n_clusters * n_resamples <= _SHARED_LIMIT
+        self.is_shared = shared and self.n_clusters * n_resamples <= _SHARED_LIMIT
         self._draws: np.ndarray[Any, np.dtype[np.uint8]] | None = None
+        self._totals: dict[tuple[int, bytes], Floats] = {}
 
     def cluster_totals(self, columns: Floats) -> Floats:
         """Sum each column over the items of each cluster: (n_items, k) to (n_clusters, k)."""
@@ -86,10 +93,35 @@ class Resamples:
             raise InvalidInputError(f"expected {self.n_items} items as in the resamples, got {len(columns)}")
         if self.codes is None:
             return columns
-        return np.stack(
-            [np.bincount(self.codes, weights=column, minlength=self.n_clusters) for column in columns.T],
-            axis=1,
-        )
+        return np.stack([self.cluster_sums(column) for column in columns.T], axis=1)
+
+    def cluster_sums(self, column: Floats) -> Floats:
+        """Sum one column over the items of each cluster: (n_items,) to (n_clusters,)."""
+        if self.codes is None:
+            return column
+        return np.asarray(np.bincount(self.codes, weights=column, minlength=self.n_clusters), np.float64)
+
+    def among(self, rows: Integers) -> "Resamples":
+        """Those of some of the items alone, whose clusters are numbered anew: for what needs clusters and no draws.
+
+        Of many groups of items each is computed as fast as it is small. Draws would be of these clusters, other ones
+        than of the whole.
+
+        Examples
+        --------
+        >>> Resamples(["a", "a", "b", "c"]).among(np.array([1, 3])).n_clusters
+        2
+        """
+        part = copy(self)
+        part.n_items = part.n_clusters = len(rows)
+        part.index = part._draws = None
+        part._totals = {}
+        if self.codes is not None:
+            present = np.bincount(self.codes[rows], minlength=self.n_clusters) > 0
+            part.n_clusters = int(np.count_nonzero(present))
+            # Items that are each a cluster of their own need no sums.
+            part.codes = None if part.n_clusters == len(rows) else (np.cumsum(present) - 1)[self.codes[rows]]
+        return part
 
     def totals(self, columns: Floats) -> Floats:
         """Totals of each column in each resample.
@@ -104,7 +136,20 @@ class Resamples:
         ndarray of shape (n_resamples, k)
         """
         rows = self.cluster_totals(columns)
-        if not self._shared:
+        # A figure and its interval of annotators like these ask for the same totals.
+        key = (rows.shape[1], sha256(rows.tobytes()).digest())
+        if key not in self._totals:
+            found = self._drawn(rows)
+            if found.size > _MOST_KEPT:
+                return found
+            if sum(each.size for each in self._totals.values()) > _MOST_KEPT:
+                self._totals.clear()
+            found.setflags(write=False)
+            self._totals[key] = found
+        return self._totals[key]
+
+    def _drawn(self, rows: Floats) -> Floats:
+        if not self.is_shared:
             return draw_totals(rows, self.n_resamples, np.random.default_rng(self._seed))
         if self._draws is None:
             self._draws = draw_counts(self.n_clusters, self.n_resamples, np.random.default_rng(self._seed))
@@ -121,7 +166,7 @@ class Resamples:
         """
         step = max(1, _CHUNK // max(1, self.n_items))
         rng = np.random.default_rng(self._seed)
-        if self._shared and self._draws is None and self.n_resamples:
+        if self.is_shared and self._draws is None and self.n_resamples:
             self._draws = draw_counts(self.n_clusters, self.n_resamples, rng)
         for start in range(0, self.n_resamples, step):
             width = min(step, self.n_resamples - start)
@@ -142,20 +187,49 @@ def as_resamples(value: Any) -> Resamples:
 
 def group_rows(rows: Floats) -> tuple[Integers, Integers, Integers]:
     """Find equal rows: (index of a representative of each group, size of each group, group of each row)."""
-    codes: Integers | None = None
+    codes, most = np.zeros(len(rows), dtype=np.intp), 1
     for column in rows.T:
         if len(column) and column.min() == column.max():
             continue
         unique, inverse = np.unique(np.round(column, _DECIMALS), return_inverse=True)
-        # Codes stay dense, so their product cannot overflow.
-        combined = inverse if codes is None else codes * len(unique) + inverse
-        codes = inverse if codes is None else np.unique(combined, return_inverse=True)[1]
-    if codes is None:
-        codes = np.zeros(len(rows), dtype=np.intp)
+        # Codes are made dense before their product could overflow, and at the end.
+        if most > 1 and most * len(unique) > _MOST_CODES:
+            codes = np.unique(codes, return_inverse=True)[1]
+            most = int(codes.max()) + 1
+        codes, most = codes * len(unique) + inverse, most * len(unique)
+    if most > 1:
+        codes = as_codes(codes, "rows")[0]
     sizes = np.bincount(codes)
     representatives = np.empty(len(sizes), dtype=np.intp)
     representatives[codes] = np.arange(len(rows))
     return representatives, sizes, codes
+
+
+def distinct_columns(tables: Iterable[Floats]) -> tuple[Floats, list[list[int]]]:
+    """The different columns of several tables side by side, in their order, and the places of each table's among them.
+
+    A column that many figures are made of is resampled once.
+
+    Examples
+    --------
+    >>> columns, places = distinct_columns([np.array([[1.0, 2.0]]), np.array([[2.0, 3.0]])])
+    >>> columns.tolist(), places
+    ([[1.0, 2.0, 3.0]], [[0, 1], [1, 2]])
+    """
+    seen: dict[bytes, int] = {}
+    columns: list[Floats] = []
+    places = []
+    n_rows = 0
+    for table in tables:
+        own = []
+        n_rows = len(table)
+        for column in np.ascontiguousarray(table.T):
+            place = seen.setdefault(sha256(column).digest(), len(seen))
+            if place == len(columns):
+                columns.append(column)
+            own.append(place)
+        places.append(own)
+    return np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0)), places
 
 
 def draw_totals(rows: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, as_weights
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, as_weights, dot
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import as_codes
@@ -57,7 +57,7 @@ class Frame:
     def share(self, values: Floats, weights: Floats) -> Share:
         """The weighted mean of values in [0, 1], where at least one weight is above 0."""
         whole = float(weights.sum())
-        value = min(1.0, max(0.0, float(weights @ values) / whole))
+        value = min(1.0, max(0.0, dot(weights, values) / whole))
         off, totals = self.by_cluster(weights * (values - value)), self.by_cluster(weights)
         n_clusters = int(np.count_nonzero(totals))
         spread = ratio_spread(off, totals)

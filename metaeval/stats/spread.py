@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from metaeval.stats.arrays import Booleans, Floats
+from metaeval.stats.arrays import Booleans, Floats, dot
 from metaeval.stats.resampling import Resamples
 
 # A variance, of a figure in [0, 1], that is the rounding of sums.
@@ -47,10 +47,10 @@ def spread_of(deviations: Floats, weights: Floats) -> Spread:
     >>> spread_of(np.array([-0.5, 0.5, 0.0, 0.0]), np.ones(4))
     Spread(clusters=4.0, carriers=2.0, variance=nan)
     """
-    squares = deviations**2
-    fourth = float((squares**2).sum())
+    squares = deviations * deviations
+    fourth = dot(squares, squares)
     carriers = float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
-    return Spread(float(weights.sum()) ** 2 / float((weights**2).sum()), carriers)
+    return Spread(float(weights.sum()) ** 2 / dot(weights, weights), carriers)
 
 
 def ratio_spread(deviations: Floats, weights: Floats) -> Spread:
@@ -82,16 +82,20 @@ def ratio_spread(deviations: Floats, weights: Floats) -> Spread:
     0.083333
     """
     there = weights > 0
-    spread, whole, n = spread_of(deviations, weights), float(weights.sum()), int(np.count_nonzero(there))
-    off = deviations[there] / whole
-    size = weights[there] / whole - 1 / n
-    first = float(off @ off)
+    n = int(np.count_nonzero(there))
+    if n < len(weights):
+        deviations, weights = deviations[there], weights[there]
+    spread, whole = spread_of(deviations, weights), float(weights.sum())
+    off = deviations / whole
+    size = weights / whole - 1 / n
+    squares = off * off
+    first = float(squares.sum())
     # Moments of the resampled numerator, off, and of the resampled denominator, size, about their means.
-    crossed, sizes = float(off @ size), float(size @ size)
-    third, fourth = float((off * off) @ size), float((off * off) @ (size * size))
+    crossed, sizes = dot(off, size), dot(size, size)
+    third, fourth = dot(squares, size), dot(squares, size * size)
     fourth += (1 - 1 / n) * (first * sizes + 2 * crossed**2)
     second = first - 2 * third + 3 * fourth - crossed**2
-    return replace(spread, variance=max(first, second) * n / max(1, n - 1))
+    return Spread(spread.clusters, spread.carriers, max(first, second) * n / max(1, n - 1))
 
 
 def resampled_spread(resampled: Floats, clusters: float) -> Spread:

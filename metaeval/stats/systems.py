@@ -1,15 +1,15 @@
 """Correlation of systems' means, and its interval where the means themselves are measured with error."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, Integers, as_items, check_option
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, check_option
 from metaeval.stats.correlation import fisher_interval, why_not
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
@@ -21,6 +21,7 @@ from metaeval.stats.intervals import (
     resolve,
     why_none,
 )
+from metaeval.stats.resampling import Resamples, distinct_columns
 from metaeval.stats.system_intervals import (
     FEWEST_SAMPLED,
     correlations_of_rows,
@@ -35,6 +36,8 @@ SystemsAre: TypeAlias = Literal["fixed", "sampled"]
 # A random order of four systems agrees perfectly with another once in 24: no correlation of so few can tell itself
 # from chance.
 FEW_SYSTEMS = 5
+# Resampled sums held at once, in numbers.
+_CHUNK = 10_000_000
 # Simulated coverage holds above this share of the spread of the means that is not error.
 _LEAST_RELIABLE = 0.8
 
@@ -135,25 +138,62 @@ def system_correlation(
     resamples, mask, confidence = resolve(len(one), options, weighted=True)
     weights = item_weights(len(one), options)
     weights = np.ones(len(one)) if weights is None else weights
-    counted = ~np.isnan(one) & ~np.isnan(two) & (weights > 0)
-    if mask is not None:
-        counted &= mask
-    present = np.unique(codes[counted])
-    columns = _by_system(one, two, np.where(counted, weights, 0.0), codes, present)
-    a, b = _means(columns.sum(axis=0)[np.newaxis])
-    totals = resamples.totals(columns) if resamples.n_resamples and len(present) else columns[:0]
-    draws = _means(totals)
-    return correlation_of_means(
-        a[0],
-        b[0],
-        draws,
-        tuple(names[place] for place in present),
+    (found,) = correlations_by_system(
+        [(one, two)],
+        names,
+        codes,
+        weights,
+        (weights > 0) if mask is None else (weights > 0) & mask,
+        resamples,
+        confidence,
         method=method,
         systems_are=systems_are,
-        n_clusters=clusters_counted(counted, resamples),
-        confidence=confidence,
-        weights=weights,
     )
+    return found
+
+
+def correlations_by_system(
+    pairs: Sequence[tuple[Floats, Floats]],
+    names: Sequence[Any],
+    codes: Integers,
+    weights: Floats,
+    counted: Booleans,
+    resamples: Resamples,
+    confidence: float,
+    *,
+    method: Method,
+    systems_are: SystemsAre = "fixed",
+) -> Iterator[SystemCorrelation]:
+    """`system_correlation` of several pairs of judges, whose sums are resampled together as many as fit.
+
+    Parameters
+    ----------
+    names : sequence of length n_systems
+    codes : ndarray of shape (n_items,)
+        The system of each item.
+    weights, counted : ndarray of shape (n_items,)
+        What an item weighs, and whether it counts.
+    """
+    together = 1
+    if resamples.is_shared:
+        together = max(1, _CHUNK // max(1, resamples.n_resamples) // max(1, 3 * len(names)))
+    for start in range(0, len(pairs), together):
+        tables = [_by_system(*pair, weights, counted, codes) for pair in pairs[start : start + together]]
+        columns, places = distinct_columns(table.columns for table in tables)
+        totals = resamples.totals(columns) if resamples.n_resamples and columns.any() else columns[:0]
+        for table, own in zip(tables, places, strict=True):
+            a, b = _means(table.columns.sum(axis=0)[np.newaxis])
+            yield correlation_of_means(
+                a[0],
+                b[0],
+                _means(totals[:, own]),
+                tuple(names[place] for place in table.present.tolist()),
+                method=method,
+                systems_are=systems_are,
+                n_clusters=clusters_counted(table.counted, resamples),
+                confidence=confidence,
+                weights=weights,
+            )
 
 
 def correlation_of_means(
@@ -225,14 +265,23 @@ def correlation_of_means(
     )
 
 
-def _by_system(one: Floats, two: Floats, weights: Floats, codes: Integers, present: Integers) -> Floats:
-    """Columns (weight, weighted score of one, of two) of each system."""
+class _BySystem(NamedTuple):
+    """Columns (weight, weighted score of one, of two) of each system that is present, and the items that count."""
+
+    columns: Floats
+    present: Integers
+    counted: Booleans
+
+
+def _by_system(one: Floats, two: Floats, weights: Floats, counted: Booleans, codes: Integers) -> _BySystem:
+    counted = counted & ~np.isnan(one) & ~np.isnan(two)
+    present = np.unique(codes[counted])
     columns = np.zeros((len(one), 3 * len(present)))
-    rows = np.flatnonzero(weights > 0)
+    rows = np.flatnonzero(counted)
     place = 3 * np.searchsorted(present, codes[rows])
     for shift, values in enumerate((np.ones(len(rows)), one[rows], two[rows])):
         columns[rows, place + shift] = weights[rows] * values
-    return columns
+    return _BySystem(columns, present, counted)
 
 
 def _means(totals: Floats) -> tuple[Floats, Floats]:

@@ -1,7 +1,7 @@
 """What a comparison tells of the difference of two strengths, with and without a parameter for ties.
 
 A pair of systems has the counts (wins of the first, wins of the second, ties) and the difference ``d`` of their
-log strengths (with whatever else favours the first). Every model gives the log-likelihood's slope and curvature
+log strengths (with whatever else favors the first). Every model gives the log-likelihood's slope and curvature
 in ``d`` and in the tie parameter ``k``; the solver needs nothing else.
 
 ====================  =========================================================  =================

@@ -11,7 +11,7 @@ import numpy as np
 
 from metaeval.stats.arrays import Floats, Integers
 from metaeval.stats.kendall import kendall_sums
-from metaeval.stats.resampling import Resamples
+from metaeval.stats.resampling import Resamples, distinct_columns
 
 Method: TypeAlias = Literal["pearson", "spearman", "kendall"]
 
@@ -87,9 +87,11 @@ def resampled_sums(asked: Sequence[Columns], resamples: Resamples, method: Metho
         return np.zeros((resamples.n_resamples, len(asked), 3))
     if method != "pearson":
         return _by_cells(asked, resamples, method)
-    prepared = [_all_products(each) for each in asked]
-    totals = resamples.totals(np.concatenate([columns for columns, _ in prepared], axis=1))
-    parts = [_of_sums(totals[:, 6 * k : 6 * k + 6]) * units for k, (_, units) in enumerate(prepared)]
+    products, units = zip(*map(_all_products, asked), strict=True)
+    # Of twenty judges each is in nineteen correlations.
+    columns, places = distinct_columns(products)
+    totals = resamples.totals(columns)
+    parts = [_of_sums(totals[:, own]) * unit for own, unit in zip(places, units, strict=True)]
     return np.stack(parts, axis=1)
 
 

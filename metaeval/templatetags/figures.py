@@ -5,6 +5,8 @@ from typing import Any
 
 from django import template
 
+from judges.exports.targets import TARGETS
+from judges.exports.writing import ExportTarget
 from judges.forms.item_filters import items_url
 from metaeval.reports import figures
 from metaeval.reports.behind import behind
@@ -20,6 +22,12 @@ register.filter(count)
 
 
 @register.simple_tag
+def export_targets() -> list[ExportTarget]:
+    """The tools that a judge can go into."""
+    return list(TARGETS.values())
+
+
+@register.simple_tag
 def cell_items(  # the arguments of `behind`, of a dataset by its name, with the labels of one study or of all
     dataset: str,
     kind: str,
@@ -27,11 +35,14 @@ def cell_items(  # the arguments of `behind`, of a dataset by its name, with the
     place: Slice = OVERALL,
     fingerprint: str = "",
     study: str = "",
+    estimate: dict[str, Any] | None = None,
+    unit: str = "percent",
     **cell: str,
 ) -> str:
     """The address of the items behind a cell; `cell` is what more its filter has."""
     asked = behind(kind, figure=figure, place=place, fingerprint=fingerprint)
-    return items_url(dataset, **(asked | {"study": study} | cell))
+    came_from = figures.cell_query(figure, estimate, unit)
+    return items_url(dataset, **(asked | {"study": study} | cell | came_from))
 
 
 register.filter("figure", figures.value_text)

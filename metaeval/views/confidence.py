@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from annotation.kinds import kind_of
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
 from judges.forms.item_filters import items_url
@@ -56,7 +55,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
         context |= {"page": page, "draw": _key(page)}
         context["pictures"] = pictures_shown(
             request,
-            confidence_pictures(page, _behind(dataset, page)),
+            confidence_pictures(page, items_of_page(dataset, page)),
             lambda name, suffix: (
                 f"{source_url(sweep, 'confidence-picture', name, suffix)}?{request.GET.urlencode()}"
             ),
@@ -85,22 +84,21 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
     def pictures() -> tuple[Picture, ...]:
         page = _read(request, sweep, dataset, kind).page
-        return () if page is None else confidence_pictures(page, _behind(dataset, page))
+        return () if page is None else confidence_pictures(page, items_of_page(dataset, page))
 
     return picture_response(request, picture, file, f"{dataset.name}-{source_slug(sweep)}", pictures)
 
 
-def _behind(dataset: Dataset, page: ConfidencePage) -> ItemsOfCell:
-    """Where the cells of a confusion table of pairs lead."""
+def items_of_page(dataset: Dataset, page: ConfidencePage) -> ItemsOfCell:
+    """Where the cells of a confusion table lead."""
 
     def leads(side: int, is_right: bool) -> str:
-        if not kind_of(page.kind).presented:
-            return ""
         return items_url(
             dataset.name,
             kind=page.kind,
             judge=page.judge.key,
             verdict="right" if is_right else "wrong",
+            mark=page.mark,
             **{page.against: str(side + 1)},
         )
 
@@ -120,7 +118,9 @@ def confidence_send(request: ResearcherRequest, sweep: SweepView) -> HttpRespons
         messages.error(request, "Nothing was sent: the judge leaves no item without a label to people.")
         return redirect(back)
     if request.POST.get("draw") != _key(page):
-        messages.error(request, "Nothing was sent: labels have come in since you looked. Look again.")
+        messages.error(
+            request, "Nothing was sent: labels have arrived since you opened the page. Check again."
+        )
         return redirect(back)
     items = page.certainty.abstained
     return send(

@@ -87,7 +87,7 @@ def label_next_send(request: ResearcherRequest, sweep: SweepView) -> HttpRespons
     draw = _drawn(request, sweep, dataset)
     if request.POST.get("draw") != draw.key:
         messages.error(
-            request, "Nothing was sent: labels have come in since these items were drawn. Look again."
+            request, "Nothing was sent: labels have arrived since these items were sampled. Check again."
         )
         return redirect(back)
     return send(

@@ -8,14 +8,17 @@ from django.views.decorators.cache import never_cache
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.figures import KIND_LABELS
+from metaeval.models import JobPage
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_zip
-from metaeval.papers.paper import MadePaper
+from metaeval.papers.paper import MadePaper, paper_read
 from metaeval.pictures.picture import Picture
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import kinds_of
+from metaeval.services.page_contents import PageAsked
 from metaeval.services.papers import paper_make
 from metaeval.services.report_jobs import is_small
+from metaeval.views.kept import Kept, kept_of
 from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
@@ -52,8 +55,12 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
         "loop": LoopPlace(dataset.name, "report"),
         "crumbs": crumbs,
     }
+    kept = _kept(request, dataset, paper)
+    context["kept"] = kept
+    if kept is not None and kept.content is None:
+        return render(request, "metaeval/paper_detail.html", context)
     try:
-        made = _made(request, dataset, paper)
+        made = _made(request, dataset, paper, kept)
     except ReportError as error:
         return render(request, "metaeval/paper_detail.html", context | {"error": str(error)})
     shown = pictures_shown(
@@ -71,7 +78,7 @@ def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: st
 
     def make() -> tuple[Picture, ...]:
         try:
-            return _made(request, dataset, paper).pictures
+            return _made(request, dataset, paper, _kept(request, dataset, paper)).pictures
         except ReportError as error:
             raise Http404(str(error)) from None
 
@@ -83,20 +90,28 @@ def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: st
 def paper_download(request: ResearcherRequest, name: str, paper: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     try:
-        made = _made(request, dataset, paper)
+        made = _made(request, dataset, paper, _kept(request, dataset, paper))
     except ReportError as error:
         return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
     return attachment(paper_zip(made), f"{dataset.name}-{paper}.zip", "application/zip")
 
 
-def _made(request: ResearcherRequest, dataset: Dataset, paper: str) -> MadePaper:
+def _kept(request: ResearcherRequest, dataset: Dataset, paper: str) -> Kept | None:
+    """What a worker made of a dataset that is too large to wait for; None where the page makes it itself."""
     kinds = [kind for kind in PAPERS[paper].kinds if kind in kinds_of(dataset)]
-    if not all(is_small([dataset], kind) for kind in kinds):
-        raise ReportError(
-            "This dataset is too large to make these tables while you wait. "
-            f"Run: python manage.py report {dataset.name} --paper {paper} --output FOLDER"
-        )
-    return paper_make(paper=paper, dataset=dataset, reader=request.user)
+    large = next((kind for kind in kinds if not is_small([dataset], kind)), None)
+    if large is None:
+        return None
+    asked = PageAsked(JobPage.PAPER.value, None, "", dataset.name, large, paper=paper)
+    return kept_of(request, [dataset], asked)
+
+
+def _made(request: ResearcherRequest, dataset: Dataset, paper: str, kept: Kept | None) -> MadePaper:
+    if kept is None:
+        return paper_make(paper=paper, dataset=dataset, reader=request.user)
+    if kept.content is None:
+        raise ReportError("A worker makes these tables. Ask for them on their page.")
+    return paper_read(PAPERS[paper], kept.content)
 
 
 def _crumbs(dataset: Dataset, *, here: bool = True) -> list[tuple[str, str | None]]:

@@ -10,7 +10,7 @@ from judges.forms.item_filters import items_url
 from metaeval.pictures.picture import Picture
 from metaeval.pictures.rendering import MissingPicturesError, available, warm_up
 from metaeval.reports.behind import behind
-from metaeval.reports.figures import NONE, value_text
+from metaeval.reports.figures import NONE, cell_query, value_text
 from metaeval.reports.pictures import Leads
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import Slice
@@ -36,7 +36,11 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class ShownPicture:
-    """A picture as a page shows it; ``drawing`` is empty where pictures cannot be drawn here."""
+    """A picture as a page shows it.
+
+    ``drawing`` is empty where pictures cannot be drawn here. ``still`` is the image for a browser without scripts,
+    empty in a part of a page, which a script asked for and which would fetch it.
+    """
 
     picture: Picture
     drawing: str
@@ -70,12 +74,12 @@ class ShownPicture:
     @property
     def is_wide(self) -> bool:
         """Whether it needs the whole width of a page: it is a grid, or has figures as text beside it."""
-        return self.is_grid or self.picture.name == "forest-plot"
+        return self.is_grid or self.picture.name in ("forest-plot", "win-rates")
 
     @property
     def is_grid(self) -> bool:
         """Whether it has a column a group, so that it scrolls on a phone: it would be too small to read."""
-        return self.picture.name in ("categories", "subsets")
+        return self.picture.narrow is None or self.picture.name in ("categories", "subsets", "evaluators")
 
     @property
     def is_tall(self) -> bool:
@@ -100,7 +104,8 @@ def pictures_shown(
             return f"{url}{'&' if '?' in url else '?'}{urlencode({'v': picture.version})}"
 
         files = tuple((suffix.upper(), at(suffix)) for suffix in DOWNLOADS if drawn or suffix == "csv")
-        found.append(ShownPicture(picture, at("html") if drawn else "", at("svg"), files))
+        still = "" if request.htmx else at("svg")
+        found.append(ShownPicture(picture, at("html") if drawn else "", still, files))
     return found
 
 
@@ -146,7 +151,10 @@ def items_behind(dataset: str, content: ReportContent, *, study: str = "") -> Le
         if place.kind not in ("overall", "category", "subset"):
             return ""
         asked = behind(content.kind, figure=content.primary, place=place, fingerprint=fingerprint)
-        return items_url(dataset, **asked, study=study)
+        judge = next((one for one in content.judges if one.fingerprint == fingerprint), None)
+        estimate = None if judge is None else place.of(judge.measures.get(content.primary))
+        came_from = cell_query(content.primary, estimate, content.primary_figure.unit)
+        return items_url(dataset, **asked, **came_from, study=study)
 
     return leads
 
@@ -156,6 +164,8 @@ def _cell_text(value: object, unit: str) -> str:
         return NONE
     if isinstance(value, bool) or not isinstance(value, int | float) or unit == "text":
         return str(value)
+    if unit == "e-value":
+        return f"{value:,.3g}"
     if unit == "amount":  # halves, where two orders differ
         return f"{value:,.10g}"
     return f"{value:,}" if unit == "count" else value_text({"value": value}, unit)

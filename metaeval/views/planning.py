@@ -13,9 +13,11 @@ from django.views.decorators.cache import never_cache
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.inputs import Inputs
+from metaeval.pictures.picture import Picture
 from metaeval.planning_forms import PlanForm, PreregistrationForm
 from metaeval.reports.errors import ReportError
 from metaeval.reports.planning import money_next, pilot_model, plan_page, plan_words
+from metaeval.reports.planning_pictures import plan_pictures
 from metaeval.reports.preregistration import day_text, preregistration_facts
 from metaeval.reports.preregistration_file import preregistration_markdown
 from metaeval.reports.report import canonical_json
@@ -24,6 +26,7 @@ from metaeval.selectors.preregistrations import preregistration_get_for, preregi
 from metaeval.services.preregistrations import preregister
 from metaeval.services.report_jobs import is_small
 from metaeval.stats import AgreementModel
+from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 from web.loop import LoopPlace
@@ -55,7 +58,14 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
             words = plan_words(asked.kind)
             context |= {"page": page, "estimand": words.estimands[asked.figure], "point": words.point}
             context["caution"] = words.caution if inputs is not None else ""
-            context["query"] = form.query()
+            query = context["query"] = form.query()
+            context["pictures"] = pictures_shown(
+                request,
+                plan_pictures(page),
+                lambda picture, suffix: (
+                    f"{reverse('metaeval:plan-picture', args=[dataset.name, picture, suffix])}?{query}"
+                ),
+            )
             context["register"] = PreregistrationForm(page=page)
             if inputs is not None:
                 item_price = asked.n_judges * asked.orders * asked.verdict_price
@@ -68,6 +78,23 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
                 )
     context["registered"] = preregistrations_visible_to(request.user).filter(dataset=dataset)[:MOST_SHOWN]
     return render(request, "metaeval/plan.html", context)
+
+
+@researcher_page
+def plan_picture(request: ResearcherRequest, name: str, picture: str, file: str) -> HttpResponse:
+    """The picture of the plan that an address holds, as a file or as its page shows it."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+
+    def pictures() -> tuple[Picture, ...]:
+        form, inputs, error = plan_form(request, dataset)
+        if error is not None or not form.is_valid():
+            return ()
+        try:
+            return plan_pictures(plan_page(plan_model(form, inputs), form.asked()))
+        except ReportError:
+            return ()
+
+    return picture_response(request, picture, file, f"{dataset.name}-plan", pictures)
 
 
 @researcher_action

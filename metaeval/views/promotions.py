@@ -11,22 +11,27 @@ from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
+from judges.exports.writing import ASPECTS
+from judges.services.judge_tools import judge_for_tool, tool_archive
+from judges.strategies.errors import SpecError
 from metaeval.forms import PromoteForm
 from metaeval.models import Decision
-from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
+from metaeval.reports.errors import DecisionAgainst, DecisionConflict, DecisionError, ReportError
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.reports.verdict import listed
+from metaeval.selection_forms import selection_form
 from metaeval.selectors.decisions import decision_get_for, judge_export
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.comparisons import comparison_page, verdict_form
 from metaeval.views.planned import plan_named
-from metaeval.views.selections import decision_page, selection_form
+from metaeval.views.selections import decision_page
 from web.access import ResearcherRequest, researcher_form, researcher_page
 from web.files import attachment
 
+OVERRIDE = " To use it nevertheless, tick the box below its name and say why."
 PAGES = {"comparison": comparison_page, "decision": decision_page}
 
 
@@ -37,7 +42,7 @@ def promote(
 ) -> HttpResponseBase:
     """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the figures."""
     if request.method == "POST" and not request.user.is_administrator:
-        raise PermissionDenied("Only administrators promote a judge.")
+        raise PermissionDenied("Only administrators can promote a judge.")
     sweep = source_get_for(request.user, pk, name)
     back = redirect(f"{source_url(sweep, page)}?{request.GET.urlencode()}")
     if request.method != "POST":
@@ -67,7 +72,7 @@ def promote(
                 risk=values["risk"],
             )
         except (DecisionError, ReportError) as error:
-            form.add_error(None, str(error))
+            form.add_error(None, f"{error}{OVERRIDE if isinstance(error, DecisionAgainst) else ''}")
             status = 409 if isinstance(error, DecisionConflict) else 422
         else:
             messages.success(request, _promoted_words(made))
@@ -110,3 +115,22 @@ def decision_judge(request: ResearcherRequest, pk: int) -> HttpResponse:
     decision = decision_get_for(request.user, pk)
     name = f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"
     return attachment(canonical_json(judge_export(decision)), name, "application/json")
+
+
+@researcher_page
+def decision_tool(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """The promoted judge as files of another tool; what the tool can't carry is said first, and lost once accepted."""
+    decision = decision_get_for(request.user, pk)
+    accept = ASPECTS if "lossy" in request.GET else ()
+    try:
+        exported = judge_for_tool(
+            judge_export(decision),
+            to=request.GET.get("to", ""),
+            accept=tuple(accept),
+            dataset_id=decision.dataset_id,
+        )
+    except SpecError as error:
+        messages.error(request, error.problem)
+        return redirect("metaeval:dataset-comparison", decision.dataset.name)
+    name = f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.zip"
+    return attachment(tool_archive(exported), name, "application/zip")

@@ -1,13 +1,17 @@
 """Stored reports: their list, their pages, their files."""
 
+import json
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
@@ -44,6 +48,7 @@ from metaeval.services.report_jobs import (
 )
 from metaeval.views.pictures import items_behind, picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
+from web.caching import BoundedCache
 from web.files import attachment
 from web.loop import LoopPlace
 
@@ -51,8 +56,10 @@ PER_PAGE = 25
 JOBS_SHOWN = 10
 PLANS_OFFERED = 200
 FIGURES_SHOWN = 200
+MOST_BODY_CHARACTERS = 16_000_000
 LISTED = ("html", "pdf", "zip")
 """Formats in the list of reports; the page of a report has all."""
+_bodies: BoundedCache[tuple[str, str, str], SafeString] = BoundedCache(limit=MOST_BODY_CHARACTERS, weight=len)
 
 
 @researcher_page
@@ -165,19 +172,33 @@ def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
 def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
     content = report_of(report.content)
-    context = context_of(content) | {
+    context = context_of(content)
+    context |= {
         "report": report,
         "pictures": pictures_shown(
             request,
             report_pictures(content, _items_behind(report, content)),
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
+        "body": _body(report, context),
         "section": "reports",
         "loop": LoopPlace(report.dataset.name, "report"),
         "suffixes": formats_here().items(),
         "verification": _verification(request, report),
     }
     return render(request, "metaeval/report_detail.html", context)
+
+
+def _body(report: Report, context: dict[str, Any]) -> SafeString:
+    """Figures and methods, which are the same for everybody and most of the page: rendered once a process."""
+    study = "" if report.study is None else report.study.slug
+    stored = sha256(json.dumps(report.content).encode("ascii")).hexdigest()
+
+    def rendered() -> SafeString:
+        own = {"dataset": report.dataset, "study_slug": study}
+        return render_to_string("metaeval/report_body.html", context | own)
+
+    return _bodies.get((stored, report.dataset.name, study), rendered)
 
 
 def _verification(request: ResearcherRequest, report: Report) -> dict[str, Any] | None:

@@ -7,9 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
-from metaeval.forms import PromoteForm, SelectionForm
+from metaeval.forms import PromoteForm
 from metaeval.reports.anytime import anytime_meaning
 from metaeval.reports.errors import ReportError
 from metaeval.reports.planned import planned_context
@@ -20,8 +19,8 @@ from metaeval.reports.selection import words
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.reports.selection.report import SelectionReport
 from metaeval.reports.selection.tables import decision_pictures, selection_table
+from metaeval.selection_forms import SelectionForm, selection_form
 from metaeval.selectors.decisions import decided, decisions_moved
-from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_read, selection_with_plan
@@ -66,22 +65,6 @@ def decision_page(
     if part and context.get("kept") and context["kept"].waits:
         return render(request, "metaeval/_report_job.html", {"job": context["kept"].job})
     return render(request, f"metaeval/decision{'_content' if part and report else ''}.html", context)
-
-
-def selection_form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
-    """The criteria, as an address has them. Raises Http404 for a kind of items that no judge of the sweep judged.
-
-    Without a kind it is about the first by which judges can be chosen, pairs before the others.
-    """
-    kinds, asked = kinds_judged(sweep), given.get("kind")
-    if asked not in (None, DEFAULT_KIND, *kinds):
-        raise Http404("No judge has judged items of this kind.")
-    # Where judges can be chosen by none of them, the page is about the first, and says why.
-    for kind in [asked] if asked else [*kinds, next(iter(kinds), DEFAULT_KIND)]:
-        form = SelectionForm(given, datasets=swept_datasets(sweep, kind), kind=kind, kinds=kinds)
-        if form.datasets:
-            break
-    return form
 
 
 def _chosen(

@@ -11,7 +11,7 @@ from annotation.services.tokens import DEFAULT_DAYS, token_create, token_revoke
 
 
 class Command(BaseCommand):
-    help = "Make, list or revoke tokens of the API. A new one is shown once."
+    help = "Create, list or revoke API tokens. A new token is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -22,16 +22,20 @@ class Command(BaseCommand):
             default=DEFAULT_DAYS,
             help=f"How long it is valid; {DEFAULT_DAYS} if not given.",
         )
-        parser.add_argument("--no-expiry", action="store_true", help="It ends only with the password.")
+        parser.add_argument(
+            "--no-expiry",
+            action="store_true",
+            help="The token doesn't expire, but ends when the password changes.",
+        )
         parser.add_argument(
             "--scope",
             action="append",
             choices=(READ, WRITE, *TOKEN_SCOPES),
             metavar="SCOPE",
-            help="What it may do, such as studies:read; `read` and `write` stand for all of these. All if not given.",
+            help="Its scopes, such as studies:read; `read` and `write` stand for all of these. Default: all.",
         )
         parser.add_argument("--list", action="store_true", dest="listing", help="Show the user's tokens.")
-        parser.add_argument("--revoke", metavar="PREFIX", help="End the token that begins so.")
+        parser.add_argument("--revoke", metavar="PREFIX", help="Revoke the token that starts with this text.")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
         user = User.objects.filter(username=username, is_active=True).first()
@@ -51,7 +55,7 @@ class Command(BaseCommand):
                 )
             except ValueError as error:
                 raise CommandError(str(error)) from None
-            self.stderr.write("Keep it well: it cannot be shown again.")
+            self.stderr.write("Save it now: it can't be shown again.")
             self.stdout.write(secret)
 
     def _list(self, user: User) -> None:

@@ -16,22 +16,20 @@ from annotation.services.secrets import secret_read
 
 
 class Command(BaseCommand):
-    help = "Take over what a crowdsourcing platform says of a study's submissions (docs/entry.md)."
+    help = "Import the status of a study's submissions from a crowdsourcing platform (docs/entry.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="the slug: the last part of the address of its page")
         parser.add_argument("--platform", choices=sorted(PLATFORMS), default="prolific")
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument("--file", type=Path, help="the platform's CSV export")
-        source.add_argument("--api", action="store_true", help="ask its API instead")
+        source.add_argument("--api", action="store_true", help="use its API instead")
+        parser.add_argument("--dry-run", action="store_true", help="show the changes without applying them")
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would follow, and change nothing"
+            "--keep-returned", action="store_true", help="don't exclude labels of returned submissions"
         )
         parser.add_argument(
-            "--keep-returned", action="store_true", help="do not set labels of returned submissions aside"
-        )
-        parser.add_argument(
-            "--set-aside-timed-out", action="store_true", help="set labels of timed-out submissions aside"
+            "--set-aside-timed-out", action="store_true", help="exclude labels of timed-out submissions"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -74,10 +72,10 @@ class Command(BaseCommand):
             Step.RETURN: "came back",
             Step.NOTE: "with a new status",
             Step.SAME: "as before",
-            Step.OLDER: "older than what is known",
-            Step.STRANGER: "never came in here",
-            Step.OTHER: "another submission of somebody who is here",
-            Step.MISMATCH: "CAME IN UNDER ANOTHER PERSON'S ID",
+            Step.OLDER: "older than the stored status",
+            Step.STRANGER: "never joined here",
+            Step.OTHER: "another submission of someone who joined",
+            Step.MISMATCH: "JOINED UNDER ANOTHER PERSON'S ID",
         }
         for step, text in words.items():
             if count := plan.counts[step]:
@@ -85,7 +83,7 @@ class Command(BaseCommand):
         for change in plan.without_code:
             finished = change.enrollment is not None and bool(change.enrollment.completion_code)
             here = "finished" if finished else "not finished"
-            self.stdout.write(f"       {change.row.session}: handed in without a code, {here} here")
+            self.stdout.write(f"       {change.row.session}: submitted without a code, {here} here")
         for person in plan.missing:
             self.stdout.write(f"       {person.platform_session}: here, and not there")
         self.stdout.write("Nothing was changed." if dry else f"Done; {plan.labels:,} labels excluded.")

@@ -43,8 +43,10 @@ logger = logging.getLogger("annotation.security")
 SIGN_UP_RATE = "30/h"
 SIGN_IN_RATE_PER_ADDRESS = "60/m"
 SIGN_IN_RATE_PER_NAME = "10/5m"
-WRONG = "This email and password do not go together. Look at both and try again."
-REFUSED = "No account could be made with this email and password. If you have one already, sign in with it."
+WRONG = "The email address or the password is wrong. Check both and try again."
+REFUSED = (
+    "We couldn't create an account with this email and password. If you already have an account, sign in."
+)
 
 
 def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -68,7 +68,7 @@ def _arrived(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
             token, keys_read(platform.keys_variable) or {}, link, site=settings.SITE_URL, now=timezone.now()
         )
         if (signed.external_id, signed.session) != (arrival.external_id, arrival.session):
-            raise TokenError("the token is somebody else's")
+            raise TokenError("the token is someone else's")
     except TokenError:
         if link.require_signed_token:
             raise

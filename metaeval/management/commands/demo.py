@@ -33,8 +33,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--mock-port", type=int, default=MOCK_PORT, help="of the mock model server")
-        parser.add_argument("--no-serve", action="store_true", help="build it and return")
+        parser.add_argument("--mock-port", type=int, default=MOCK_PORT, help="port of the mock model server")
+        parser.add_argument("--no-serve", action="store_true", help="build the demonstration and exit")
         parser.add_argument(
             CONFIGURED,
             action="store_true",
@@ -115,14 +115,14 @@ def _welcome(demo: Demo, port: int) -> str:
   Touchstone runs on {site}
 
   Annotator         {site}{join}
-                  no account needed; the labels that are there come from simulated annotators
+                  no account needed; the existing labels come from simulated annotators
 {kinds}
   Researcher      {site}/login/          {RESEARCHER} / {PASSWORD}
     study         {site}{study}
     report        {site}{report}
   Administrator   {site}/admin/          {ADMINISTRATOR} / {PASSWORD}
     comparison    {site}{comparison}
-    a sweep to launch and watch: "Prompted judges on the mock server" under Judges > Sweeps
+    a sweep to launch and watch: "Prompted judges on the mock server" under Sweeps
 
-  Ctrl-C stops everything; `make demo` again goes on with what is there.
+  Ctrl-C stops everything; run it again to continue with the same data.
 """

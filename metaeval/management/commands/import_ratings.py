@@ -11,23 +11,23 @@ from metaeval.services.outside import ratings_import, ratings_read
 
 
 class Command(BaseCommand):
-    help = "Import a table of scores of systems (an arena's, a leaderboard's), to be correlated with ours."
+    help = (
+        "Import a table of system scores (of an arena or a leaderboard) to correlate with the rankings here."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="a .csv, .jsonl or .parquet table, one row a system")
-        parser.add_argument("--name", required=True, help="what it is called here: letters, digits, hyphens")
+        parser.add_argument("file", type=Path, help="a .csv, .jsonl or .parquet table, one row per system")
+        parser.add_argument("--name", required=True, help="name of the ratings: letters, digits, hyphens")
         parser.add_argument(
             "--system", default="", metavar="COLUMN", help="the column of systems (default: system, model, …)"
         )
         parser.add_argument(
-            "--score", default="", metavar="COLUMN", help="the column of scores; more is better"
+            "--score", default="", metavar="COLUMN", help="the column of scores; higher is better"
         )
         parser.add_argument("--title", default="")
-        parser.add_argument("--source", default="", help="where it comes from: an address, a paper")
+        parser.add_argument("--source", default="", help="source: an address or a paper")
         parser.add_argument("--licence", default="")
-        parser.add_argument(
-            "--replace", action="store_true", help="put it in place of ratings of the same name"
-        )
+        parser.add_argument("--replace", action="store_true", help="replace ratings of the same name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.models import Dataset, Kind, Study
 from metaeval.inputs import CONVENTIONS, Options, tie_break
 from metaeval.papers import PAPERS
+from metaeval.papers.paper import MadePaper
 from metaeval.reports.changes import (
     TOLERANCE,
     ReportChanges,
@@ -25,6 +26,7 @@ from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS
 from metaeval.selectors.preregistrations import preregistration_named
 from metaeval.services.papers import paper_make, paper_write
+from metaeval.services.preference_files import paper_of_preferences
 from metaeval.services.reports import (
     DEFAULTS,
     kind_resolve,
@@ -40,7 +42,8 @@ FIGURES_SHOWN = 40
 
 
 class Command(BaseCommand):
-    help = "Write the agreement report of a dataset or a study: people, judges, which judge leads, with intervals."
+    help = "Write the agreement report of a dataset or a study: human annotators, judges and the leading judge, with "
+    "intervals."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", help="a dataset, or else the slug of a study")
@@ -52,6 +55,26 @@ class Command(BaseCommand):
             choices=PAPERS,
             help="in place of the report, write the tables and figures of this paper in its own layout, with a README "
             "of what the data does not carry",
+        )
+        parser.add_argument(
+            "--preferences",
+            metavar="FILE",
+            type=Path,
+            help="with --paper href, in place of a dataset: a table of preferences and lengths without texts, such as "
+            "AlpacaEval 2's (columns model, index, preference, len_baseline, len_model, and optionally dataset)",
+        )
+        parser.add_argument(
+            "--difficulty",
+            metavar="FILE",
+            type=Path,
+            help="with --preferences: the difficulty of each instruction (columns index, instruction_difficulty)",
+        )
+        parser.add_argument(
+            "--regularizing",
+            metavar="FILE",
+            type=Path,
+            help="with --preferences: pseudo-observations for the length-controlled regression (columns preference, "
+            "std_delta_len, instruction_difficulty)",
         )
         parser.add_argument(
             "--verify",
@@ -69,7 +92,8 @@ class Command(BaseCommand):
             "--tolerance",
             type=float,
             default=TOLERANCE,
-            help=f"of --verify and --diff: smaller differences of a figure don't count (default: {TOLERANCE:g})",
+            help="tolerance of --verify and --diff: smaller differences of a figure don't count (default: "
+            f"{TOLERANCE:g})",
         )
         parser.add_argument(
             "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
@@ -77,7 +101,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind",
             choices=Kind.values,
-            help="of which items (default: the study's own; pairs where there are any; the kind with most labels)",
+            help="kind of items (default: the study's own; pairs where there are any; the kind with most labels)",
         )
         parser.add_argument(
             "--against",
@@ -92,7 +116,7 @@ class Command(BaseCommand):
             help="how ties between labels of pairs are broken (default: expected, the exact expectation)",
         )
         parser.add_argument(
-            "--seed", type=int, default=0, help="of the resamples and of random ties (default: 0)"
+            "--seed", type=int, default=0, help="seed of the resamples and of random ties (default: 0)"
         )
         parser.add_argument(
             "--resamples",
@@ -103,7 +127,8 @@ class Command(BaseCommand):
             "--epsilon",
             type=float,
             default=EPSILON,
-            help="of the alternative annotator test of pairs: how much worse than an annotator a judge may be; 0.1 is "
+            help="epsilon of the alternative annotator test (pairs): how much worse than an annotator a judge may be; "
+            "0.1 is "
             "advised for crowdworkers (the default), 0.15 for skilled annotators, 0.2 for experts",
         )
         parser.add_argument(
@@ -111,7 +136,8 @@ class Command(BaseCommand):
             type=float,
             default=0.0,
             metavar="POINTS",
-            help="how much better is better in practice, in points: a winner is better by more, and judges shown to be "
+            help="smallest difference that matters in practice, in points: a winner is better by more, and judges "
+            "shown to be "
             "closer are equivalent (default: 0)",
         )
         parser.add_argument(
@@ -129,10 +155,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--preregistration",
             metavar="SHA256",
-            help="a preregistration by its SHA-256 (eight characters or more): the report says what was kept of it",
+            help="a preregistration by its SHA-256 (eight characters or more): the report says what was followed",
         )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
-        parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
+        parser.add_argument("--save", action="store_true", help="store the report on the site as well")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["verify"] is not None or options["diff"] is not None:
@@ -141,6 +167,12 @@ class Command(BaseCommand):
             except MetaevalError as error:
                 raise CommandError(str(error)) from None
             return
+        if options["preferences"] is not None:
+            self._preferences(options)
+            return
+        for name in ("difficulty", "regularizing"):
+            if options[name] is not None:
+                raise CommandError(f"--{name} is for --preferences: omit it otherwise.")
         if not options["name"] or options["output"] is None:
             raise CommandError("Name a dataset or a study and a file: report NAME --output FILE.")
         output: Path = options["output"]
@@ -184,12 +216,31 @@ class Command(BaseCommand):
             options=_options(options),
             judges=_names(options["judges"]),
         )
+        self._paper_written(made, output, options["verbosity"])
+
+    def _preferences(self, options: dict[str, Any]) -> None:
+        if options["paper"] != "href" or options["name"] or options["output"] is None:
+            raise CommandError(
+                "Preferences without texts are for one paper: report --paper href --preferences FILE --output FOLDER."
+            )
+        try:
+            made = paper_of_preferences(
+                options["preferences"],
+                difficulty=options["difficulty"],
+                regularizing=options["regularizing"],
+                seed=options["seed"],
+            )
+            self._paper_written(made, options["output"], options["verbosity"])
+        except (MetaevalError, InvalidInputError) as error:
+            raise CommandError(str(error)) from None
+
+    def _paper_written(self, made: MadePaper, output: Path, verbosity: int) -> None:
         names = paper_write(made, output)
-        if options["verbosity"]:
+        if verbosity:
             for part in made.missing:
                 self.stdout.write(f"Not in this data: {part.title}. {part.reason}")
             self.stdout.write(
-                self.style.SUCCESS(f"Wrote {len(names)} files to {output}; begin with README.md.")
+                self.style.SUCCESS(f"Wrote {len(names)} files to {output}; start with README.md.")
             )
 
     def _compare(self, options: dict[str, Any]) -> None:

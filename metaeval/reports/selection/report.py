@@ -297,7 +297,7 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             "replaces": {name: test for name, test in written["replaces"].items() if name not in crowd},
             "notes": [
                 *found.notes,
-                *(f"{name} has too many people for the alternative annotator test." for name in crowd),
+                *(f"{name} has too many annotators for the alternative annotator test." for name in crowd),
             ],
         }
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from metaeval.pictures.intervals import IntervalRow, forest_spec
 from metaeval.pictures.picture import Picture, PictureColumn
 from metaeval.reports.figures import full_text
-from metaeval.reports.pictures import against_cost
+from metaeval.reports.pictures import MOST_ROWS, Priced, against_cost, cut_words
 from metaeval.reports.report import HEURISTIC
 from metaeval.reports.selection.report import (
     DatasetEntry,
@@ -112,16 +112,17 @@ def _score_picture(report: SelectionReport, label: str) -> Picture | None:
         )
         for row in rows
     ]
-    domain = axis_of(row.standing.objective for row in rows)
+    shown = drawn[:MOST_ROWS]
+    domain = axis_of(row.standing.objective for row in rows[:MOST_ROWS])
     return Picture(
         name="forest-plot",
         title=f"{label} of each judge",
         description=(
             f"{label} of {len(rows):,} judges, each with its interval, best first. {drawn[0].name} has "
-            f"{drawn[0].text}."
+            f"{drawn[0].text}.{cut_words(len(shown), len(drawn))}"
         ),
-        spec=forest_spec(drawn, unit="percent", axis_title=label, domain=domain),
-        narrow=forest_spec(drawn, unit="percent", axis_title=label, domain=domain, narrow=True),
+        spec=forest_spec(shown, unit="percent", axis_title=label, domain=domain),
+        narrow=forest_spec(shown, unit="percent", axis_title=label, domain=domain, narrow=True),
         columns=(
             PictureColumn("Judge"),
             PictureColumn("Standing"),
@@ -146,7 +147,7 @@ def _cost_picture(report: SelectionReport, label: str) -> Picture | None:
     ]
     placed = [row for row in scored if row.cost_per_1000["value"] is not None]
     found = [
-        (report.by_key[row.judge].name, _cost_status(report, row), row.cost_per_1000["value"], row.objective)
+        Priced(report.by_key[row.judge].name, _cost_status(report, row), row.cost_per_1000, row.objective)
         for row in placed
     ]
     front = [place for place, row in enumerate(placed) if row.judge in report.front]

@@ -100,7 +100,7 @@ def _single(report: SelectionReport) -> tuple[str, list[str]]:
     if ruled_out:
         why = [f"Of the judges{of_these}, only this one satisfies the constraints. {ruled_out}"]
     else:
-        why = [f"It is the only judge{of_these}, so there was nothing to choose between."]
+        why = [f"It is the only judge{of_these}, so there was no choice."]
     return f"{report.name(leader.judge)} is the only eligible judge", [
         *_lead(report, leader),
         *why,
@@ -191,7 +191,7 @@ def _ruled_out(report: SelectionReport) -> str:
 def _cautions(report: SelectionReport) -> list[str]:
     found = [
         f"{100 * row.simulated_share:.0f}% of the labels of {row.title} come from simulated annotators: "
-        "they show how the site works and nothing about human annotators."
+        "they show how the site works and say nothing about human annotators."
         for row in report.datasets
         if row.role == "people" and row.simulated_share
     ]
@@ -254,7 +254,8 @@ def held_out_words(report: SelectionReport) -> list[str]:
     if report.naive is not None:
         sentences.append(
             f"In-sample, on the items it was chosen on, {what} reaches {value_text({'value': report.naive})}. "
-            "Such figures tend to be optimistic: of several judges that are about as good, the luckiest one is chosen."
+            "Such figures tend to be optimistic: among judges that are about equally good, the one with the highest "
+            "figure by chance is chosen."
         )
     sentences.append(
         f"Nested cross-validation corrects for this ({folds} folds of instructions{times}): for each fold the judge is "

@@ -1,100 +1,20 @@
 """The words of a choice of a judge: what each kind's score is called, constraints and how one is broken, names."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from metaeval.figures import FIGURES
+from metaeval.figures import FIGURES, ScoreWords
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.selection.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.selection.types import Constraints
 
 
-@dataclass(frozen=True, slots=True)
-class KindWords:
-    """The words of one kind.
-
-    Attributes
-    ----------
-    items : str
-        What is judged, as many.
-    people, gold : str
-        The score on a dataset of each role, as it stands in a sentence.
-    short : str
-        The score in a column's head, whatever the role; empty where it depends on the role.
-    meaning : str
-        What the score is, and what is had by chance.
-    """
-
-    items: str
-    people: str
-    gold: str
-    short: str = ""
-    meaning: str = ""
-
-    def role(self, role: str) -> str:
-        """The score on a dataset of a role."""
-        return self.people if role == "people" else self.gold
-
-
-WORDS: dict[str, KindWords] = {
-    "pairwise": KindWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
-    "rubric": KindWords(
-        "rated responses",
-        "closeness to human ratings",
-        "closeness to the gold ratings",
-        "closeness",
-        "Closeness is 1 minus the mean distance of a judge's ratings from the mean human rating (or from the gold "
-        "one), as a share of the 4 points between 1 and 5: 100% is the same rating on every criterion, 75% is one "
-        "point off. It has no fixed chance level: the baseline "
-        "that always gives the median shows what can be reached without reading.",
-    ),
-    "checklist": KindWords(
-        "checklists",
-        "agreement with human annotators per question",
-        "agreement with gold answers per question",
-        "agreement per question",
-        "Agreement per question is the share of questions that a judge answers as most annotators do (or as the gold "
-        "answers do), pooled over all questions. Questions on which annotators are evenly divided are excluded; "
-        "“cannot tell” is wrong. Guessing reaches 50%; the row of the baseline shows what always “yes” reaches.",
-    ),
-    "importance": KindWords(
-        "importance rankings",
-        "rank agreement with human annotators, (1 + rho) / 2",
-        "rank agreement with the gold ranks, (1 + rho) / 2",
-        "rank agreement",
-        "Rank agreement is (1 + rho) / 2 with Spearman's rho between a judge and each annotator, averaged over "
-        "annotators (or the gold ranks): 100% is the same order, 50% is chance, 0% is the reverse order.",
-    ),
-    "answer_ranking": KindWords(
-        "sets of answers",
-        "correlation with human annotators, (1 + r) / 2",
-        "correlation with votes or gold ranks, (1 + r) / 2",
-        "correlation, (1 + r) / 2",
-        "The score is (1 + r) / 2 with Pearson's r between a judge's ranks and the annotators' votes or "
-        "ranks: 100% is perfect agreement, 50% is chance, 0% is the reverse.",
-    ),
-}
-
-# Of the figures of a kind that judges may be ranked by, but for the first.
-OTHER_WORDS: dict[str, KindWords] = {
-    "within_one": KindWords(
-        "rated responses",
-        "ratings within one point of human ratings",
-        "ratings within one point of the gold ratings",
-        "within one point",
-        "Within one point is the share of a judge's ratings that are at most one point from the mean human rating (or "
-        "from the gold one), over criteria: the tolerant accuracy of HELM Instruct. It has no fixed chance level: the "
-        "baseline that always gives the median shows what can be reached without reading.",
-    ),
-}
-
-
-def score_words(kind: str, figure: str = "") -> KindWords:
+def score_words(kind: str, figure: str = "") -> ScoreWords:
     """The words of a kind whose judges are ranked by a figure, the first of the kind by default."""
-    chosen = figure in FIGURES[kind].primaries
-    return OTHER_WORDS.get(figure, WORDS[kind]) if chosen else WORDS[kind]
+    words = FIGURES[kind].scores
+    return words.get(figure) or next(iter(words.values()))
 
 
 # Of each constraint: its unit, what it is called, and how a judge that breaks it is said to do so (known, not known).
@@ -177,7 +97,7 @@ def violations_words(violations: Sequence[ViolationEntry]) -> tuple[str, ...]:
     return tuple(violation_words(one) for one in violations)
 
 
-def words_of(report: SelectionReport) -> KindWords:
+def words_of(report: SelectionReport) -> ScoreWords:
     """The words for the kind of a choice."""
     return score_words(report.kind, report.figure)
 
