@@ -23,10 +23,12 @@ from annotation.services.leases import leases_reap
 from annotation.services.studies import studies_close_due
 from annotation.services.webhooks import webhooks_start
 from judges.backends.warm import shutdown_all
+from judges.engine.batch_work import batches_start
 from judges.engine.runner import run_pending
 from judges.models import Queue
 from judges.services.anchors import anchors_check_due
 from judges.services.export_jobs import export_files_tidy, export_jobs_start
+from judges.services.verdict_imports import verdict_imports_start, verdict_imports_tidy
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,9 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     anchors_check_due,
     lambda: export_jobs_start(stop_requested),
     export_files_tidy,
+    lambda: batches_start(stop_requested),
+    lambda: verdict_imports_start(stop_requested),
+    verdict_imports_tidy,
     lambda: webhooks_start(stop_requested),
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""

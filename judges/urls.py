@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.views import exports, in_time, judges, judgments, sweeps
+from judges.views import exports, in_time, judges, judgments, sweeps, verdict_imports
 
 app_name = "judges"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -20,5 +20,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("exports/<row:pk>/delete/", exports.export_delete, name="export-delete"),
     path("exports/<str:token>/", exports.export_file, name="export-file"),
     path("datasets/<slug:name>/judgments/", judgments.judgment_list, name="judgment-list"),
+    path(
+        "datasets/<slug:name>/judgments/import/", verdict_imports.verdict_import_page, name="verdict-import"
+    ),
+    path("imports/<row:pk>/", verdict_imports.verdict_import_act, name="verdict-import-act"),
     path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),
 ]

@@ -3,14 +3,18 @@
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import httpx
 
 PASSING = frozenset({429, 502, 503, 504})
 """Statuses that pass: the same request is sent again."""
 LONGEST_WAIT = 60.0
+WAIT = 3600.0
+"""Seconds that something is waited for, unless said otherwise."""
+MOST_BYTES = 800_000
+"""Of the rows in one request; the API takes a megabyte."""
 
 
 class ApiProblem(Exception):  # noqa: N818  (reads as what the API calls it)
@@ -59,6 +63,10 @@ class Connection:
         """Read; `path` is below `/api/v1/`."""
         return self._send("GET", path, query=query)
 
+    def file(self, path: str, **query: Any) -> bytes:
+        """Read a file."""
+        return self._answered("GET", path, query=query).content
+
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Write, with a key of its own, so that sending it again after a broken connection has one effect."""
         return self._send("POST", path, body=body or {}, headers={"Idempotency-Key": uuid.uuid4().hex})
@@ -66,6 +74,10 @@ class Connection:
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Change."""
         return self._send("PATCH", path, body=body)
+
+    def delete(self, path: str) -> None:
+        """Delete. What a first attempt has deleted, whose answer was lost, is deleted."""
+        self._send("DELETE", path)
 
     def pages(self, path: str, **query: Any) -> Iterator[Any]:
         """The rows of a list, page by page, as they are asked for."""
@@ -87,7 +99,10 @@ class Connection:
             pause = min(pause * 1.5, 10.0)
         return found
 
-    def _send(
+    def _send(self, method: str, path: str, **said: Any) -> Any:
+        return _read(self._answered(method, path, **said))
+
+    def _answered(
         self,
         method: str,
         path: str,
@@ -95,7 +110,7 @@ class Connection:
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Any:
+    ) -> httpx.Response:
         asked = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         content = None if body is None else json.dumps(body).encode()
         kind = {} if body is None else {"Content-Type": "application/json"}
@@ -117,18 +132,37 @@ class Connection:
             if answer.status_code in PASSING and not is_last:
                 self._sleep(_pause(attempt, answer.headers.get("Retry-After", "")))
                 continue
-            return _read(answer)
+            # What a first attempt has deleted is deleted.
+            if answer.is_error and not (method == "DELETE" and answer.status_code == 404 and attempt):
+                _refuse(answer)
+            return answer
         raise AssertionError("the last attempt returns or raises")
+
+
+def parts_of(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Rows in parts that fit a request; one part at least."""
+    part: list[Any] = []
+    size = 0
+    for row in rows:
+        length = len(json.dumps(row)) + 2
+        if part and size + length > MOST_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += length
+    yield part
 
 
 def _read(answer: httpx.Response) -> Any:
     try:
-        members = answer.json()
+        return answer.json()
     except ValueError:
-        members = {}
-    if answer.is_error:
-        raise ApiProblem(answer.status_code, members if isinstance(members, dict) else {})
-    return members
+        return {}
+
+
+def _refuse(answer: httpx.Response) -> NoReturn:
+    members = _read(answer)
+    raise ApiProblem(answer.status_code, members if isinstance(members, dict) else {})
 
 
 def _text(value: Any) -> str:

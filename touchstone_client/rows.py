@@ -13,6 +13,7 @@ class Dataset(TypedDict):
     version: int
     owner: str | None
     created_at: str
+    documentation: NotRequired[dict[str, str]]
 
 
 class Imported(TypedDict):
@@ -205,3 +206,131 @@ class Decision(TypedDict):
     created_at: str
     replaced_by: int | None
     evidence: NotRequired[dict[str, Any]]
+    together: NotRequired[list["Decision"]]
+
+
+class Preregistration(TypedDict):
+    """A plan that was frozen."""
+
+    id: int
+    title: str
+    dataset: str
+    sha256: str
+    created_by: str
+    created_at: str
+    content: NotRequired[dict[str, Any]]
+
+
+class Note(TypedDict):
+    id: int
+    item: int
+    author: str
+    text: str
+    created_at: str
+    edited_at: str | None
+
+
+class Progress(TypedDict):
+    """How far a study is; its other counts are in the schema."""
+
+    state: str
+    items: int
+    wanted: int
+    labels: int
+    complete: int
+    pace: dict[str, Any] | None
+    people: dict[str, Any]
+
+
+class Enrollment(TypedDict):
+    """An annotator in a study."""
+
+    id: int
+    annotator: str
+    is_simulated: bool
+    stage: str
+    labels: int
+    qualification_score: int | None
+    suspended_at: str | None
+    left_at: str | None
+    finished_at: str | None
+    created_at: str
+
+
+class Anchors(TypedDict):
+    """Frozen items of a judge; with `checks` where one set is read."""
+
+    id: int
+    judge: str
+    dataset: str
+    seed: int
+    repeats: int
+    tolerance: float
+    budget: str | None
+    every_days: int | None
+    created_by: str | None
+    created_at: str
+    retired_at: str | None
+    n_items: NotRequired[int]
+    moved: NotRequired[bool | None]
+    p_value: NotRequired[float | None]
+    checks: NotRequired[list[dict[str, Any]]]
+
+
+class Export(TypedDict):
+    """A file that a worker makes."""
+
+    id: int
+    dataset: str
+    study: str | None
+    what: str
+    format: str
+    options: dict[str, Any]
+    state: str
+    step: str
+    n_done: int
+    n_total: int
+    error: str
+    notes: list[str]
+    size: int
+    url: str | None
+    created_at: str
+    finished_at: str | None
+    expires_at: str | None
+
+
+class Webhook(TypedDict):
+    id: int
+    name: str
+    url: str
+    events: list[str]
+    is_enabled: bool
+    failing_since: str | None
+    disabled_at: str | None
+    created_at: str
+    secret: NotRequired[str]
+
+
+class Delivery(TypedDict):
+    """An event that a webhook was told of."""
+
+    id: int
+    event: str
+    message_id: str
+    payload: dict[str, Any]
+    state: str
+    next_at: str | None
+    created_at: str
+    attempts: list[dict[str, Any]]
+
+
+class Token(TypedDict):
+    """A token, without its secret."""
+
+    name: str
+    prefix: str
+    user: str
+    role: str
+    scopes: list[str]
+    created_at: str
+    expires_at: str | None

@@ -45,7 +45,7 @@ def url_check(url: str) -> None:
     if parts.username is not None or parts.password is not None:
         raise OutgoingError("An address with a password in it isn't accepted: the message is signed instead.")
     if port == 0:
-        raise OutgoingError("Port 0 is no port.")
+        raise OutgoingError("0 isn't a valid port.")
     try:
         literal = ipaddress.ip_address(host)
     except ValueError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from web.arrow import arrow_array
 from web.batches import batched
 from web.csv_text import CONTENT_TYPE, csv_lines
 
@@ -146,7 +147,8 @@ def _parquet(table: ExportTable) -> Iterator[bytes]:
         n_rows = n_bytes = 0
         for rows in batched(table.rows, BATCH):
             arrays = [
-                _array(pa, cells, field) for cells, field in zip(_cells(table, rows), schema, strict=True)
+                arrow_array(cells, field.type)
+                for cells, field in zip(_cells(table, rows), schema, strict=True)
             ]
             group.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
             n_rows, n_bytes = n_rows + len(rows), n_bytes + group[-1].nbytes
@@ -164,11 +166,3 @@ def _cells(table: ExportTable, rows: Sequence[Sequence[Any]]) -> Iterator[Sequen
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
         is_json = column.type == "json"
         yield [None if each is None else json_cell(each) for each in cells] if is_json else cells
-
-
-def _array(pa: Any, cells: Sequence[Any], field: Any) -> Any:
-    if pa.types.is_timestamp(field.type):
-        return pa.array(cells, pa.string()).cast(field.type)
-    if pa.types.is_decimal(field.type):
-        return pa.array(cells, pa.string()).cast(field.type)
-    return pa.array(cells, field.type)

@@ -41,7 +41,7 @@ class EndpointAdmin(ServiceAdmin[Endpoint]):
         return endpoint_create(**fields) if obj is None else endpoint_update(endpoint=obj, **fields)
 
     def after_save(self, request: HttpRequest, obj: Endpoint) -> HttpResponse:
-        tried = "" if obj.kind in IN_WORKER else " Try it, to see that it answers."
+        tried = "" if obj.kind in IN_WORKER else " Test it to see whether it answers."
         messages.success(request, f"Endpoint '{obj}' is saved.{tried}")
         return HttpResponseRedirect(self.url("change", obj.pk))
 
@@ -80,7 +80,7 @@ class EndpointAdmin(ServiceAdmin[Endpoint]):
         endpoint = get_object_or_404(Endpoint, pk=pk)
         model = request.POST.get("model", "").strip()
         if not model:
-            messages.error(request, "Name a model to try the endpoint with.")
+            messages.error(request, "Enter a model to test the endpoint with.")
         else:
             trial = endpoint_try(endpoint=endpoint, model=model)
             if trial.error:

@@ -132,7 +132,7 @@ class ServiceAdmin(OwnPages[Row], Generic[Row]):
                 saved = self.save(form, obj=fresh, user=request.user)
         except IntegrityError:
             form.add_error(
-                None, "Somebody saved the same at this moment. Look at what there is, then save again."
+                None, "Someone else saved at the same moment. Check the current version, then save again."
             )
             return None
         except ValidationError as error:

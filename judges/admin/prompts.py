@@ -12,7 +12,7 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms.prompts import PreviewForm, PromptForm
 from judges.models import PromptText
-from judges.selectors.items import item_views, view_presented
+from judges.selectors.items import item_views
 from judges.selectors.prompt_preview import PromptPreview, prompt_preview
 from judges.selectors.prompts import (
     PromptVersion,
@@ -24,6 +24,7 @@ from judges.selectors.prompts import (
 )
 from judges.selectors.strategies import kind_words
 from judges.services.prompts import prompt_save, source_normalized
+from judges.strategies.presentation import view_presented
 from judges.strategies.prompt_language import known_parts, prompt_check, prompt_parts
 from web.textdiff import lines_changed
 

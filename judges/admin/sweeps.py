@@ -173,14 +173,12 @@ class SweepAdmin(ServiceAdmin[Sweep]):
 
     def pause_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if sweep_pause(sweep=self._sweep(pk)):
-            messages.success(request, "Paused. What is still on its way is kept; Resume goes on from there.")
+            messages.success(request, "Paused. Answers in flight are kept; Resume continues from there.")
         return HttpResponseRedirect(self.url("progress", pk))
 
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if sweep_cancel(sweep=self._sweep(pk)):
-            messages.success(
-                request, "Cancelled. What is still on its way is kept; Resume goes on from there."
-            )
+            messages.success(request, "Cancelled. Answers in flight are kept; Resume continues from there.")
         return HttpResponseRedirect(self.url("progress", pk))
 
     def resume_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -205,7 +203,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             launch = sweep_start(sweep=sweep)
         except SweepError:
             # The page of a draft lists what is in the way.
-            messages.error(request, "It was not launched. What is in the way stands below.")
+            messages.error(request, "The sweep wasn't launched. See the errors below.")
         else:
             self._warn(request, launch)
 
@@ -227,7 +225,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         sweep = self.get_object(request, object_id)
         try:
             if sweep is not None and sweep.state in ACTIVE:
-                raise SweepError([f"'{sweep}' is at work: cancel it first."])
+                raise SweepError([f"'{sweep}' is running: cancel it first."])
             return super().delete_view(request, object_id, extra_context)
         except SweepError as error:
             messages.error(request, str(error))

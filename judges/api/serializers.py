@@ -8,10 +8,17 @@ from rest_framework import serializers
 
 from annotation.api.base import Exact
 from judges.backends.answerers import answerers_read
-from judges.models import Endpoint, Judge, Judgment, Sweep
+from judges.models import ENDPOINT_KINDS, Endpoint, Judge, Judgment, Queue, Structured, Sweep
 from judges.services.plans import JUDGE_FIELDS, PLAN_FIELDS
 from judges.services.sweep_settings import SweepSettings
 from judges.strategies.info import StrategyInfo
+
+
+def _price() -> serializers.DecimalField:
+    about = "US dollars per million tokens."
+    return serializers.DecimalField(
+        max_digits=10, decimal_places=4, min_value=Decimal(0), required=False, help_text=about
+    )
 
 
 class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
@@ -24,12 +31,40 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
             "name",
             "kind",
             "base_url",
+            "addresses",
             "api_key_env",
             "is_local",
             "queue",
+            "in_batches",
             "max_concurrency",
             "options",
         )
+
+
+class EndpointWriteSerializer(Exact):
+    """An endpoint to add, or to change. What is left out stays as it is; a key is never sent, only its variable."""
+
+    name = serializers.SlugField(max_length=64)
+    kind = serializers.ChoiceField(choices=[kind.value for kind in ENDPOINT_KINDS], required=False)
+    base_url = serializers.CharField(required=False, allow_blank=True, max_length=300)
+    api_key_env = serializers.CharField(required=False, allow_blank=True, max_length=100)
+    is_local = serializers.BooleanField(required=False)
+    open_weights = serializers.BooleanField(required=False, allow_null=True)
+    queue = serializers.ChoiceField(choices=Queue.choices, required=False)
+    structured = serializers.ChoiceField(choices=Structured.choices, required=False)
+    in_batches = serializers.BooleanField(required=False)
+    max_concurrency = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    timeout_seconds = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    requests_per_minute = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=2**31 - 1
+    )
+    tokens_per_minute = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=2**31 - 1
+    )
+    price_input = _price()
+    price_output = _price()
+    prices: Any = serializers.DictField(required=False)
+    options: Any = serializers.DictField(required=False)
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -177,6 +212,16 @@ def plan_schema(fields: frozenset[str]) -> dict[str, Any]:
 
 
 JUDGE_BODY = plan_schema(JUDGE_FIELDS) | {"required": ["strategy"]}
+JUDGE_DOCUMENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "fingerprint": {"type": "string"},
+        "spec": {"type": "object"},
+        "ask_at": {"type": "string"},
+    },
+    "required": ["name", "fingerprint", "spec"],
+}
 PLAN_BODY = plan_schema(PLAN_FIELDS) | {"required": ["name", "datasets"]}
 
 
@@ -189,9 +234,10 @@ def strategy_json(info: StrategyInfo) -> dict[str, Any]:
         "family": info.family,
         "summary": info.summary,
         "source": info.source,
+        "difference": info.difference,
         "needs_reference": info.needs_reference,
         "roles": list(info.roles),
-        "prompts": {"prompt": info.prompt, **info.prompts},
+        "prompts": {"prompt": info.prompt, **info.all_prompts},
         "params": {
             name: {
                 "type": param.kind.__name__,

@@ -3,13 +3,20 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.api import views
+from judges.api import anchors, exports, views
 
 urlpatterns = [
+    path("exports/", exports.ExportsView.as_view(), name="exports"),
+    path("exports/<row:pk>/", exports.ExportView.as_view(), name="export"),
+    path("judges/<row:pk>/anchors/", anchors.AnchorsView.as_view(), name="anchors_of_judge"),
+    path("anchors/<row:pk>/", anchors.AnchorsResource.as_view(), name="anchors_one"),
+    path("anchors/<row:pk>/check/", anchors.AnchorsCheck.as_view(), name="anchors_check"),
+    path("anchors/<row:pk>/retire/", anchors.AnchorsRetire.as_view(), name="anchors_retire"),
     path("strategies/", views.StrategiesView.as_view(), name="strategies"),
     path("endpoints/", views.EndpointsView.as_view(), name="endpoints"),
     path("judges/", views.JudgesView.as_view(), name="judges"),
     path("judges/<row:pk>/", views.JudgeView.as_view(), name="judge"),
+    path("judges/<row:pk>/document/", views.JudgeDocumentView.as_view(), name="judge_document"),
     path("sweeps/", views.SweepsView.as_view(), name="sweeps"),
     path("sweeps/<row:pk>/", views.SweepResource.as_view(), name="sweep"),
     path("sweeps/<row:pk>/estimate/", views.SweepEstimateView.as_view(), name="sweep_estimate"),

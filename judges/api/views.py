@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -13,20 +14,22 @@ from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
 import judges.api.errors  # noqa: F401  (teaches the API the exceptions of this app)
-from annotation.api.access import HasScope, IsAdministrator, MayReadOrAdministrates
-from annotation.api.base import ApiView, Listing, said
+from annotation.api.access import HasScope, IsAdministrator, IsResearcher, MayReadOrAdministrates
+from annotation.api.base import ApiView, Listing, deleted, said
 from annotation.api.rows import rows_on_disk
 from annotation.importers import read_verdicts
 from annotation.selectors.datasets import (
-    datasets_by_name,
+    datasets_changeable_by,
     datasets_hidden_from,
     datasets_visible_to,
     item_value_rules,
 )
 from judges.api.serializers import (
     JUDGE_BODY,
+    JUDGE_DOCUMENT,
     PLAN_BODY,
     EndpointSerializer,
+    EndpointWriteSerializer,
     JudgeSerializer,
     JudgmentSerializer,
     JudgmentsImportedSerializer,
@@ -42,9 +45,20 @@ from judges.api.serializers import (
 from judges.models import Endpoint, Judge, Judgment, ParseStatus, Sweep, SweepState
 from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.reading import judge_get_for, judges_visible_to, sweep_read_for, sweeps_visible_to
+from judges.services.endpoints import endpoint_put
+from judges.services.judge_imports import judge_document, judge_import
+from judges.services.judges import judge_delete
 from judges.services.judgments import judgments_import
-from judges.services.plans import judge_carry_out, plan_carry_out
-from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume, sweep_start
+from judges.services.plans import PlanError, judge_carry_out, plan_carry_out
+from judges.services.sweeps import (
+    SweepError,
+    sweep_cancel,
+    sweep_delete,
+    sweep_pause,
+    sweep_resume,
+    sweep_start,
+)
+from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES
 from web.api.pages import Narrow
 from web.api.problems import RefusalProblem
@@ -70,9 +84,25 @@ class EndpointsView(Listing):
     resource = "judges"
     permission_classes = [IsAdministrator, HasScope]
     serializer_class = EndpointSerializer
+    narrows = {
+        "name": Narrow("name", "Only the one of this name."),
+        "kind": Narrow("kind", "Only of this kind."),
+    }
 
     def rows(self) -> QuerySet[Endpoint]:
         return Endpoint.objects.all()
+
+    @extend_schema(
+        request=EndpointWriteSerializer, responses={200: EndpointSerializer, 201: EndpointSerializer}
+    )
+    def post(self, request: Request) -> Response:
+        """Add an endpoint, or change the one of this name: 201 if it is new. A key is named by its variable."""
+        try:
+            endpoint, is_new = endpoint_put(**said(EndpointWriteSerializer, request))
+        except DjangoValidationError as error:
+            field, messages = next(iter(getattr(error, "message_dict", {"": error.messages}).items()))
+            raise RefusalProblem(400, " ".join(messages), field="" if field == "__all__" else field) from None
+        return Response(EndpointSerializer(endpoint).data, status=201 if is_new else 200)
 
 
 class JudgesView(Listing):
@@ -91,8 +121,8 @@ class JudgesView(Listing):
         return judges_visible_to(self.user)
 
     @extend_schema(
-        request={"application/json": JUDGE_BODY},
-        responses={(200, 201): JudgeSerializer},
+        request={"application/json": {"oneOf": [JUDGE_BODY, JUDGE_DOCUMENT]}},
+        responses={200: JudgeSerializer, 201: JudgeSerializer},
         examples=[
             OpenApiExample(
                 "A baseline", {"strategy": "longest", "name": "Longer response"}, request_only=True
@@ -111,8 +141,20 @@ class JudgesView(Listing):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Create a judge: 201 if it is new, 200 with the one that would answer exactly the same."""
-        judge, is_new = judge_carry_out(values=_object(request), user=self.user)
+        """Create a judge: 201 if it is new, 200 with the one that would answer exactly the same.
+
+        Its fields, or a judge as the API or a `judge.json` has it. An exported one keeps its fingerprint where this
+        site has an endpoint of the same address and settings; `ask_at` names another one, and then it is another judge.
+        """
+        values = _object(request)
+        if "spec" not in values:
+            judge, is_new = judge_carry_out(values=values, user=self.user)
+        else:
+            ask_at = values.pop("ask_at", "")
+            if not isinstance(ask_at, str):
+                raise PlanError("ask_at", "expected the name of an endpoint.")
+            imported = judge_import(values=values, user=self.user, endpoint=ask_at)
+            judge, is_new = imported.judge, imported.is_new
         return Response(JudgeSerializer(judge).data, status=201 if is_new else 200)
 
 
@@ -127,6 +169,27 @@ class JudgeView(ApiView):
         """Read a judge with its whole specification."""
         return Response(JudgeSerializer(judge_get_for(self.user, pk)).data)
 
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete a judge that has judged nothing and isn't part of another."""
+        return deleted(judge_delete(judge=judge_get_for(self.user, pk)))
+
+
+class JudgeDocumentView(ApiView):
+    """One judge, to be taken along."""
+
+    resource = "judges"
+    permission_classes = MAY_READ
+
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, pk: int) -> Response:
+        """Read a judge as a `judge.json`: with the texts of its prompts, to run it elsewhere."""
+        judge = judge_get_for(self.user, pk)
+        try:
+            return Response(judge_document(judge))
+        except SpecError as error:
+            raise RefusalProblem(409, f"Nobody can ask this judge: {error}") from None
+
 
 class SweepsView(Listing):
     """List sweeps; plan one."""
@@ -134,7 +197,10 @@ class SweepsView(Listing):
     resource = "sweeps"
     permission_classes = MAY_READ
     serializer_class = SweepSerializer
-    narrows = {"state": Narrow("state", "Only in this state.", tuple(SweepState.values))}
+    narrows = {
+        "state": Narrow("state", "Only in this state.", tuple(SweepState.values)),
+        "since": Narrow("created_at__gte", "Only those created from this time on.", kind=datetime),
+    }
 
     def rows(self) -> QuerySet[Sweep]:
         return _sweeps(self)
@@ -179,6 +245,11 @@ class SweepResource(ApiView):
         return Response(
             SweepSerializer(row).data | {"message": progress.message, "progress": asdict(progress)}
         )
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete a sweep that isn't at work. Its judgments stay: they belong to their judges."""
+        return deleted(sweep_delete(sweep=get_object_or_404(Sweep, pk=pk)))
 
 
 class SweepEstimateView(ApiView):
@@ -251,7 +322,7 @@ class SweepResume(SweepMove):
 
 def _ended(sweep: Sweep, changed: bool) -> list[str]:
     if not changed:
-        raise SweepError([f"'{sweep}' is not at work."])
+        raise SweepError([f"'{sweep}' isn't running."])
     return []
 
 
@@ -283,6 +354,7 @@ class SweepJudgmentsView(JudgmentsListing):
 class JudgmentsView(JudgmentsListing):
     """List judgments; import some."""
 
+    permission_classes = [IsResearcher, HasScope]
     narrows = JudgmentsListing.narrows | {
         "dataset": Narrow("item__dataset__name", "Only on this dataset."),
         "since": Narrow("created_at__gte", "Only from this time on.", kind=datetime),
@@ -295,9 +367,9 @@ class JudgmentsView(JudgmentsListing):
     def post(self, request: Request) -> Response:
         """Import verdicts that judges gave elsewhere, all or none. Those that are stored already are left alone."""
         values = said(JudgmentsWriteSerializer, request)
-        dataset = datasets_by_name().filter(name=values["dataset"]).first()
+        dataset = datasets_changeable_by(self.user).filter(name=values["dataset"]).first()
         if dataset is None:
-            raise RefusalProblem(400, "There is no such dataset.", field="dataset")
+            raise RefusalProblem(400, "There is no such dataset, or it isn't yours.", field="dataset")
         with rows_on_disk("judgments", values["judgments"]) as path:
             verdicts = read_verdicts(path, item_value_rules(dataset.pk))
             result = judgments_import(dataset=dataset, verdicts=verdicts, source="generic")

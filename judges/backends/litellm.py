@@ -28,7 +28,9 @@ from judges.backends.openai_protocol import ServerReply, build_body, error_for, 
 from judges.backends.openai_vectors import embed_body, read_embedding
 from judges.backends.registry import endpoint_identity
 from judges.backends.settings import PriceTable, check_choice, check_extra, check_limits, read_key
+from judges.backends.token_biases import tiktoken_ids, token_biases
 from judges.backends.wire import WireRequest
+from judges.strategies.thinking import seconds_for
 from judges.strategies.types import Answer
 
 STRUCTURED = ("none", "json_schema")
@@ -58,7 +60,7 @@ class LiteLLMBackend(AsyncBackend):
     is_local : bool
         Only with a base URL on this machine or in a private network.
     extra_body : mapping
-        Further arguments of the call, such as ``{"api_version": "2024-10-21"}`` or ``{"reasoning_effort": "low"}``.
+        Further arguments of the call, such as ``{"api_version": "2024-10-21"}``.
 
     Raises
     ------
@@ -118,12 +120,22 @@ class LiteLLMBackend(AsyncBackend):
         started = time.perf_counter()
         if request.kind == "chat":
             body = build_body(
-                request, structured=self._structured, max_tokens_field="max_tokens", extra=self._extra
+                request,
+                structured=self._structured,
+                max_tokens_field="max_tokens",
+                extra=self._extra,
+                thinking_form="litellm",
             )
-            reply, cost = await self._call(self._litellm.acompletion, request.model, self._trimmed(body))
+            if request.biases:
+                biases = token_biases(request.biases, tiktoken_ids(request))
+                body["logit_bias"] = {str(token): bias for token, bias in biases.items()}
+            seconds = seconds_for(request.decoding, self._timeout)
+            reply, cost = await self._call(
+                self._litellm.acompletion, request.model, self._trimmed(body), seconds
+            )
         else:
             body = embed_body(request) | self._extra
-            reply, cost = await self._call(self._litellm.aembedding, request.model, body)
+            reply, cost = await self._call(self._litellm.aembedding, request.model, body, self._timeout)
         latency = (time.perf_counter() - started) * 1000.0
         prices = self._prices.of(request.model)
         if request.kind == "chat":
@@ -134,9 +146,11 @@ class LiteLLMBackend(AsyncBackend):
             answer = read_embedding(reply, latency_ms=latency, price=prices[0])
         return answer if self._prices.knows(request.model) else replace(answer, cost=cost)
 
-    async def _call(self, function: Any, model: str, body: dict[str, Any]) -> tuple[ServerReply, float]:
+    async def _call(
+        self, function: Any, model: str, body: dict[str, Any], seconds: float
+    ) -> tuple[ServerReply, float]:
         """Return the reply in OpenAI's form and LiteLLM's figure of its cost; raises BackendError."""
-        arguments = body | {"timeout": self._timeout, "max_retries": 0, "num_retries": 0}
+        arguments = body | {"timeout": seconds, "max_retries": 0, "num_retries": 0}
         if self._key or self._base_url:
             # Without one, LiteLLM takes the vendor's usual key from the environment, and would send it to any address.
             arguments["api_key"] = self._key or "none"
@@ -144,14 +158,12 @@ class LiteLLMBackend(AsyncBackend):
             arguments["api_base"] = self._base_url
         where = self._base_url or f"LiteLLM, model {model}"
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(seconds):
                 response = await function(**arguments)
         except TimeoutError as error:
-            raise TransientBackendError(
-                f"{where}: no answer within {self._timeout:g} s.", was_sent=True
-            ) from error
+            raise TransientBackendError(f"{where}: no answer within {seconds:g} s.", was_sent=True) from error
         except Exception as error:
-            raise self._translated(error, where) from error
+            raise self._translated(error, where, seconds) from error
         raw = response.model_dump_json().encode()
         return ServerReply(where, 200, {}, raw, self._key), own_cost(self._litellm, response)
 
@@ -167,12 +179,12 @@ class LiteLLMBackend(AsyncBackend):
         supported = self._supported[model]
         return {name: value for name, value in body.items() if name not in _AIDS or name in supported}
 
-    def _translated(self, error: Exception, where: str) -> BackendError:
+    def _translated(self, error: Exception, where: str, seconds: float) -> BackendError:
         """Return our error for one of LiteLLM's, which are told apart by their class and HTTP status."""
         names = {each.__name__ for each in type(error).__mro__}
         message = self._clean(f"{where}: {' '.join(str(error).split())[:300]}")
         if "Timeout" in names or "APITimeoutError" in names:
-            return TransientBackendError(f"{where}: no answer within {self._timeout:g} s.", was_sent=True)
+            return TransientBackendError(f"{where}: no answer within {seconds:g} s.", was_sent=True)
         if "APIConnectionError" in names:
             return TransientBackendError(message)
         if "LiteLLMUnknownProvider" in names or "LLM Provider NOT provided" in str(error):

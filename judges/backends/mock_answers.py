@@ -22,7 +22,7 @@ from judges.backends.mock_material import (
     without_fences,
 )
 from judges.backends.mock_models import MockModel, fraction_of
-from judges.backends.mock_schema import described_schema, fill
+from judges.backends.mock_schema import described_schema, fill, nested_tree
 
 _WORD = re.compile(r"\w+")
 _INJECTED = re.compile(r"choose (A|B)\b", re.IGNORECASE)
@@ -37,6 +37,9 @@ _MISFITS = {
 """What those write who never give a usable answer."""
 THOUGHT = "Verdict: A? Output A is better. No. Verdict: B? Output B is better. [[A]] or [[B]]; Rating: 1, Rating: 9."
 """What those think who think before they answer."""
+_LABELS = ("verdict", "result")
+"""What the one label is called in a structured answer: by our prompts, and by MLflow."""
+_WEIGHED = "The instruction was read, and both outputs were weighed against it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,24 @@ def _constrained(model: MockModel, body: dict[str, Any], number: float) -> MockA
             return MockAnswer(json.dumps({"choice": answer.text}), probabilities=answer.probabilities)
         return answer
     if not choices and (schema := requested_schema(body)):
-        return MockAnswer(json.dumps(fill(schema, number, liking=liking(model, reading))))
+        return _structured(model, reading, schema, number)
     constraint = body.get("structured_outputs")
     if isinstance(constraint, dict) and isinstance(constraint.get("regex"), str):
         return MockAnswer(_matching(constraint["regex"], model, reading))
     return None
+
+
+def _structured(model: MockModel, reading: ReadPrompt, schema: dict[str, Any], number: float) -> MockAnswer:
+    """Answer by a schema; a verdict on two outputs in it is the one that the model would give alone."""
+    found = fill(schema, number, liking=liking(model, reading))
+    material, properties = find_material(reading.prompt), schema.get("properties", {})
+    for name in _LABELS:
+        allowed = {str(each): each for each in properties.get(name, {}).get("enum") or ()}
+        if allowed and material is not None:
+            found[name] = allowed[_pick(_probabilities(model, material, tuple(allowed)), number)]
+        elif allowed and name == "result":
+            found[name] = allowed[_chosen(model, reading, tuple(allowed), number).text]
+    return MockAnswer(json.dumps(found))
 
 
 def _is_verdict(choices: tuple[str, ...]) -> bool:
@@ -97,6 +113,8 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
     """Answer in the form that the prompt's last words ask for."""
     reading = read_conversation(body["messages"])
     material, tail = find_material(reading.prompt), reading.tail
+    if material is not None and "JSON" in tail:
+        return _structured(model, reading, described_schema(tail, ""), number)
     if material is not None:
         choices = requested_choices(body, tail)
         probabilities = _probabilities(model, material, choices)
@@ -104,8 +122,12 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
         return MockAnswer(_dress(verdict, body, material), probabilities=probabilities)
     if not reading.fields or not tail.strip():
         return MockAnswer(_plain(reading.prompt, number))
+    if "JSON" in tail and '"level": 0' in tail:
+        return MockAnswer(json.dumps(nested_tree(reading.fields.get("requirements", ""), number)))
     if "JSON" in tail:
-        schema = described_schema(tail, reading.fields.get("criteria", ""))
+        schema = described_schema(
+            tail, reading.fields.get("criteria", "") or reading.fields.get("options", "")
+        )
         return MockAnswer(json.dumps(fill(schema, number, liking=liking(model, reading))))
     if (scale := reading.scale()) is not None:
         choices = tuple(map(str, range(scale[0], scale[1] + 1)))
@@ -116,6 +138,8 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
     else:
         return MockAnswer(_plain(reading.prompt, number))
     answer = _chosen(model, reading, choices, number)
+    if "[RESULT]" in tail:
+        return MockAnswer(f"Feedback: {_WEIGHED}\n[RESULT] {answer.text}", probabilities=answer.probabilities)
     if label := reading.label():
         text = f"The instruction was read, and the output was weighed against it.\n\n{label}: {answer.text}"
         return MockAnswer(text, probabilities=answer.probabilities)
@@ -213,8 +237,17 @@ def _pick(probabilities: dict[str, float], number: float) -> str:
 def _dress(verdict: str, body: dict[str, Any], material: Material) -> str:
     if "response_format" in body:
         return json.dumps({"choice": verdict})
-    if material.wants_line and "structured_outputs" not in body:
-        return f"The instruction was read, and both outputs were weighed against it.\n\nVerdict: {verdict}"
+    if "structured_outputs" in body:
+        return verdict
+    if material.wants_line:
+        return f"{_WEIGHED}\n\nVerdict: {verdict}"
+    tail = read_conversation(body["messages"]).tail
+    if "[RESULT]" in tail:
+        return f"Feedback: {_WEIGHED}\n[RESULT] {verdict}"
+    if "[[A>B]]" in tail:
+        return f"{_WEIGHED}\n\n[[{ {'A': 'A>B', 'B': 'B>>A'}.get(verdict, 'A=B') }]]"
+    if "[[A]]" in tail:
+        return f"{_WEIGHED}\n\n[[{'C' if verdict == 'tie' else verdict}]]"
     return verdict
 
 

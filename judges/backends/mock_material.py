@@ -1,5 +1,6 @@
 """What the mock's models find in a prompt: the fenced texts, and what the words after them ask for."""
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,7 @@ _CLOSING = re.compile(r"</(\w+)>")
 _MARK = re.compile(r"_[0-9a-f]{12}\Z")
 _SCALE = re.compile(r"\bfrom (\d+)\b.*? to (\d+)\b", re.DOTALL)
 _DESCRIBED = re.compile(r"^\W*(\d+)\s*[:=.)]", re.MULTILINE)
+_AS_JSON = re.compile(r'\w+: ("(?:[^"\\]|\\.)*")', re.DOTALL)
 _LABEL = re.compile(r"^(Rating|Score|Answer): ", re.MULTILINE)
 
 
@@ -73,11 +75,17 @@ def read_prompt(prompt: str) -> ReadPrompt:
 
 def read_conversation(messages: list[dict[str, Any]]) -> ReadPrompt:
     """Take a conversation apart: a later question may rest on what an earlier one showed, and how it was asked."""
-    readings = [read_prompt(str(each["content"])) for each in messages if each["role"] == "user"]
-    readings = readings or [read_prompt(str(messages[-1]["content"]))]
+    readings = [read_prompt(_plain(str(each["content"]))) for each in messages if each["role"] == "user"]
+    readings = readings or [read_prompt(_plain(str(messages[-1]["content"])))]
     fields = {name: text for reading in readings for name, text in reading.fields.items()}
     tails = [reading.tail for reading in readings if reading.fields and reading.tail.strip()]
     return ReadPrompt(readings[-1].prompt, tails[-1] if tails else readings[-1].tail, fields)
+
+
+def _plain(content: str) -> str:
+    """Return a message; one that is a text shown as JSON, as MLflow shows it, as this text."""
+    shown = _AS_JSON.fullmatch(content)
+    return str(json.loads(shown[1], strict=False)) if shown else content
 
 
 def find_material(prompt: str) -> Material | None:

@@ -17,6 +17,7 @@
 ``mock-plain``             as ``mock-longer``; HTTP 404 for /tokenize
 ``mock-thinking``          as ``mock-longer``; sends a thought that claims all else in a field of its own
 ``mock-thinking-aloud``    the same, with the thought in the text
+``mock-reasoner[-p]``      as ``mock-longer``; hides its thought and is as strict as OpenAI's reasoning models
 ``mock-classes-<n>``       as ``mock-longer``; classifies into n classes
 ``mock-slow-<ms>``         answers as ``mock-longer`` after so many milliseconds
 ``mock-unparsable``        talks without a verdict, whatever the constraint
@@ -49,7 +50,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 _NAME = re.compile(
-    r"mock-(?P<kind>first|second|longer|shorter|overlap|judge|tie|flaky)(?:-(?P<p>0(?:\.\d+)?|1(?:\.0+)?|\.\d+))?"
+    r"mock-(?P<kind>first|second|longer|shorter|overlap|judge|reasoner|tie|flaky)(?:-(?P<p>0(?:\.\d+)?|1(?:\.0+)?|\.\d+))?"
     r"|mock-(?P<plain>random|unparsable|truncated|empty|language|both|echo|json|unconstrained|injectable|chat-only"
     r"|no-logprobs|thinking|thinking-aloud|one-token|plain|500|500-once|429|429-bare|401|html|null|no-choices|drop)"
     r"|mock-(?P<slow>slow)-(?P<ms>\d{1,5})"

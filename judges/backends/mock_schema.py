@@ -138,4 +138,28 @@ def described_schema(tail: str, listed: str) -> dict[str, Any]:
     properties: dict[str, Any] = dict.fromkeys(names, each)
     if '"ratings"' in tail:
         return {"properties": {"reasons": {"type": "string"}, "ratings": {"properties": properties}}}
+    if '"reasons": "...",' in tail:
+        return {"properties": {"reasons": {"type": "string"}, **_after_reasons(tail, each)}}
     return {"properties": properties}
+
+
+def _after_reasons(tail: str, number: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties behind the reasons, of a prompt such as ``{"reasons": "...", "verdict": "A" or "B"}``."""
+    rest = tail.partition('"reasons": "...",')[2].partition("}")[0]
+    found = {}
+    for name, words in re.findall(r'"(\w+)": ("[^"\n]+"(?:(?:, | or )"[^"\n]+")*|the number)', rest):
+        found[name] = {"enum": re.findall(r'"([^"\n]+)"', words)} if words[0] == '"' else number
+    return found
+
+
+def nested_tree(listed: str, *seed: object) -> dict[str, Any]:
+    """Return a tree of numbered requirements below their instruction, which is level 0."""
+    texts = re.findall(r"^\d+\. (.+)$", listed, re.MULTILINE)
+    top: dict[str, Any] = {"level": 0, "children": []}
+    nodes = [top]
+    for text in texts:
+        above = nodes[int(fraction_of(*seed, text) * len(nodes))]
+        node = {"aspect": text, "level": above["level"] + 1, "children": []}
+        above["children"].append(node)
+        nodes.append(node)
+    return top

@@ -7,7 +7,8 @@ Run it with ``python -m judges.backends.mock_server --port 0``, which prints its
 
 It serves ``GET /v1/models`` and ``/stats``, and ``POST /v1/chat/completions`` (one choice, no streaming),
 ``/v1/completions`` (with ``echo`` and ``logprobs``), ``/v1/embeddings``, and as vLLM does ``/tokenize``, ``/classify``
-and ``/score``. The model's name decides how it behaves: see `judges.backends.mock_models`.
+and ``/score``; as Anthropic does ``/v1/messages``; and the batches of both (`judges.backends.mock_batches`). The
+model's name decides how it behaves: see `judges.backends.mock_models`.
 """
 
 import argparse
@@ -21,9 +22,13 @@ from contextlib import contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
-from judges.backends.mock_answers import THOUGHT, respond, token_logprobs
+from judges.backends.mock_answers import respond, token_logprobs
+from judges.backends.mock_batches import MockBatches, Reply, anthropic_error, asking
+from judges.backends.mock_messages import KINDS, chat_of, message_of
 from judges.backends.mock_models import LISTED, MockModel, fraction_of, parse_model
+from judges.backends.mock_thinking import NO_THINKING, Thinking, has_no_room, refusal, thinking_of
 from judges.backends.mock_tokens import (
     class_scores,
     completion_logprobs,
@@ -37,8 +42,12 @@ from judges.backends.mock_tokens import (
 RETRY_AFTER = "0.05"
 """Seconds, so that tests that honour it stay quick."""
 _MAX_REQUEST = 16 * 1024 * 1024
+_MAX_BATCH = 256 * 1024 * 1024
 _CHAT = "/v1/chat/completions"
-_PATHS = frozenset({_CHAT, "/v1/completions", "/v1/embeddings", "/tokenize", "/classify", "/score"})
+_MESSAGES = "/v1/messages"
+_PATHS = frozenset(
+    {_CHAT, _MESSAGES, "/v1/completions", "/v1/embeddings", "/tokenize", "/classify", "/score"}
+)
 
 
 class MockServer(ThreadingHTTPServer):
@@ -59,6 +68,7 @@ class MockServer(ThreadingHTTPServer):
     def __init__(self, *, host: str = "127.0.0.1", port: int = 0, api_key: str = "") -> None:
         super().__init__((host, port), _Handler)
         self.api_key = api_key
+        self.batches = MockBatches(asking(self.url.removesuffix("/v1"), api_key))
         self.behind: dict[str, tuple[str, str]] = {}
         """By the name that is asked for, the model that answers in its place and its fingerprint: a silent change."""
         self._lock = threading.Lock()
@@ -127,29 +137,86 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/v1/models":
             listed = [{"id": name, "object": "model", "owned_by": "mock"} for name in LISTED]
             self._send(200, {"object": "list", "data": listed})
+        elif self._is_refused():
+            self._fail(401, "the key is not right")
+        elif (found := self._batch_read()) is not None:
+            self._send(found[0], found[1])
         else:
             self._fail(404, "no such path")
+
+    def _is_refused(self) -> bool:
+        key = self.server.api_key
+        sent = (self.headers.get("Authorization"), self.headers.get("x-api-key"))
+        return bool(key) and sent[0] != f"Bearer {key}" and sent[1] != key
+
+    def _batch_read(self) -> Reply | None:
+        """Answer a GET of files and batches; None for another path."""
+        batches, base = self.server.batches, self.server.url
+        path, _, query = self.path.partition("?")
+        asked = dict(parse_qsl(query))
+        limit = int(asked["limit"]) if asked.get("limit", "").isdecimal() else 20
+        match path.strip("/").split("/"):
+            case ["v1", "files", number, "content"]:
+                batches.stall("results")
+                return batches.file_read(number)
+            case ["v1", "batches"]:
+                return batches.openai_list(asked.get("after", ""), limit)
+            case ["v1", "batches", number]:
+                return batches.openai_look(number)
+            case ["v1", "messages", "batches"]:
+                return batches.anthropic_list(asked.get("after_id", ""), limit, base)
+            case ["v1", "messages", "batches", number]:
+                return batches.anthropic_look(number, base)
+            case ["v1", "messages", "batches", number, "results"]:
+                batches.stall("results")
+                return batches.anthropic_results(number)
+        return None
+
+    def _batch_write(self, raw: bytes) -> Reply | None:
+        """Answer a POST to files and batches; None for another path."""
+        batches, base = self.server.batches, self.server.url
+        match self.path.partition("?")[0].strip("/").split("/"):
+            case ["v1", "files"]:
+                return batches.file_make(self.headers.get("Content-Type", ""), raw)
+            case ["v1", "batches"]:
+                made = batches.openai_make(raw)
+                batches.stall("create")
+                return made
+            case ["v1", "batches", number, "cancel"]:
+                return batches.openai_cancel(number)
+            case ["v1", "messages", "batches"]:
+                made = batches.anthropic_make(raw, base)
+                batches.stall("create")
+                return made
+            case ["v1", "messages", "batches", number, "cancel"]:
+                return batches.anthropic_cancel(number, base)
+        return None
 
     def do_POST(self) -> None:
         try:
             length = int(self.headers.get("Content-Length") or 0)
         except ValueError:
             length = -1
-        if not 0 <= length <= _MAX_REQUEST:
+        most = _MAX_BATCH if self.path in ("/v1/files", "/v1/messages/batches") else _MAX_REQUEST
+        if not 0 <= length <= most:
             self.close_connection = True
             self._fail(413, "the request is too large")
             return
         raw = self.rfile.read(length)
-        if self.path not in _PATHS:
-            self._fail(404, "no such path")
-        elif self.server.api_key and self.headers.get("Authorization") != f"Bearer {self.server.api_key}":
+        if self._is_refused():
             self._fail(401, "the key is not right")
+        elif (found := self._batch_write(raw)) is not None:
+            self._send(found[0], found[1])
+        elif self.path not in _PATHS:
+            self._fail(404, "no such path")
         else:
             self._complete(raw)
 
     def _complete(self, raw: bytes) -> None:
         try:
             body = json.loads(raw)
+            if self.path == _MESSAGES:
+                body = chat_of(body)
             name, text = body["model"], _text_of(self.path, body)
             well_formed = isinstance(name, str)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
@@ -173,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Behave as badly as the model's name says; False if this request is to be answered."""
         kind = model.kind
         if kind == "500" or (kind == "500-once" and not before):
-            self._fail(500, "the mock broke down, as it was asked to")
+            self._fail(500, "the mock failed, as requested")
         elif kind in {"429", "429-bare"} and not before:
             headers = {"Retry-After": RETRY_AFTER} if kind == "429" else None
             self._fail(429, "too many requests", headers=headers)
@@ -193,8 +260,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, {"object": "chat.completion", "model": name, "choices": []})
         elif kind == "drop":
             self._drop()
-        elif (kind == "chat-only" and self.path != _CHAT) or (kind == "plain" and self.path == "/tokenize"):
+        elif (kind == "chat-only" and self.path not in (_CHAT, _MESSAGES)) or (
+            kind == "plain" and self.path == "/tokenize"
+        ):
             self._fail(404, "no such path")
+        elif self.path == _CHAT and (why := refusal(kind, body)):
+            self._fail(400, why)
         elif kind == "one-token" and self.path == "/v1/completions" and body.get("max_tokens") == 0:
             self._fail(400, "max_tokens must be at least 1")
         else:
@@ -207,6 +278,8 @@ class _Handler(BaseHTTPRequestHandler):
         usage = {"prompt_tokens": len(pieces(text)), "total_tokens": len(pieces(text))}
         if self.path == _CHAT:
             self._send(200, self._chat(model, name, body, len(text)))
+        elif self.path == _MESSAGES:
+            self._send(200, message_of(self._chat(model, name, body, len(text))))
         elif self.path == "/v1/completions":
             self._send(200, self._completion(model, name, body))
         elif self.path == "/tokenize":
@@ -222,13 +295,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, {"object": "list", "model": name, "data": data, "usage": usage})
 
     def _chat(self, model: MockModel, name: str, body: dict[str, Any], size: int) -> dict[str, Any]:
-        answer = respond(model, name, body)
+        answer, thinking = respond(model, name, body), thinking_of(model.kind, body)
+        finish_reason = answer.finish_reason
         message = {"role": "assistant", "content": answer.text}
-        if model.kind == "thinking":
-            message["reasoning_content"] = THOUGHT
-        elif model.kind == "thinking-aloud":
-            message["content"] = f"<think>\n{THOUGHT}\n</think>\n\n{answer.text}"
-        reply = self._envelope(name, body, size, message, answer.finish_reason)
+        if has_no_room(thinking, body):
+            message["content"], finish_reason = "", "length"
+        elif thinking.text and model.kind == "thinking":
+            message["reasoning_content"] = thinking.text
+        elif thinking.text:
+            message["content"] = f"<think>\n{thinking.text}\n</think>\n\n{answer.text}"
+        reply = self._envelope(name, body, size, message, finish_reason, thinking)
         reply["system_fingerprint"] = self.fingerprint or None
         if body.get("logprobs") and model.kind != "no-logprobs":
             top = min(max(int(body.get("top_logprobs") or 0), 0), 20)
@@ -259,10 +335,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     @staticmethod
     def _envelope(
-        name: str, body: dict[str, Any], size: int, message: dict[str, Any], finish_reason: str = "stop"
+        name: str,
+        body: dict[str, Any],
+        size: int,
+        message: dict[str, Any],
+        finish_reason: str = "stop",
+        thinking: Thinking = NO_THINKING,
     ) -> dict[str, Any]:
         prompt = size // 4 + 1
         generated = len(message["content"] or "") // 4 + 1
+        details = {}
+        if thinking.tokens and "<think>" not in (message["content"] or ""):
+            generated += thinking.tokens
+            details = {"completion_tokens_details": {"reasoning_tokens": thinking.tokens}}
         return {
             "id": f"mock-{int(fraction_of(name, body) * 1e12)}",
             "object": "chat.completion",
@@ -273,10 +358,14 @@ class _Handler(BaseHTTPRequestHandler):
                 "prompt_tokens": prompt,
                 "completion_tokens": generated,
                 "total_tokens": prompt + generated,
+                **details,
             },
         }
 
     def _fail(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        if self.path.startswith(_MESSAGES):
+            self._send(status, anthropic_error(KINDS.get(status, "api_error"), message), headers=headers)
+            return
         self._send(status, {"error": {"message": message, "type": "mock_error"}}, headers=headers)
 
     def _send(
@@ -320,7 +409,9 @@ def _text_of(path: str, body: dict[str, Any]) -> str:
             return templated(messages, opened=bool(body.get("add_generation_prompt", True)))
         # A reward model scores the last turn.
         return contents[-1] if path == "/classify" else "".join(contents)
-    return _string(body["messages" if path == _CHAT else "prompt" if path == "/tokenize" else "input"])
+    return _string(
+        body["messages" if path in (_CHAT, _MESSAGES) else "prompt" if path == "/tokenize" else "input"]
+    )
 
 
 def _string(value: object) -> str:

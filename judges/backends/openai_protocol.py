@@ -22,6 +22,7 @@ from judges.backends.errors import (
     TransientBackendError,
 )
 from judges.backends.wire import WireRequest
+from judges.strategies.thinking import FORMS, OFFERED, thinking_fields, thinks
 from judges.strategies.types import Answer, TokenLogprob
 
 STRUCTURED = ("none", "vllm", "json_schema")
@@ -72,10 +73,27 @@ class ServerReply:
 
 
 def build_body(
-    request: WireRequest, *, structured: str, max_tokens_field: str, extra: Mapping[str, Any]
+    request: WireRequest,
+    *,
+    structured: str,
+    max_tokens_field: str,
+    extra: Mapping[str, Any],
+    thinking_form: str = OFFERED[0],
 ) -> dict[str, Any]:
-    """Return the JSON body of a chat request."""
+    """Return the JSON body of a chat request.
+
+    Parameters
+    ----------
+    max_tokens_field : str
+        The name of the limit where the judge gives it as `max_tokens`.
+    extra : mapping
+        Further fields, which take the place of ours.
+    thinking_form : str
+        How the server is told to think: a name of `judges.strategies.thinking.FORMS`.
+    """
     decoding = request.decoding
+    if thinks(decoding) and FORMS[thinking_form].counts_all:
+        max_tokens_field = "max_completion_tokens"
     body: dict[str, Any] = {
         "model": request.model,
         "messages": [{"role": role, "content": content} for role, content in request.messages],
@@ -85,6 +103,11 @@ def build_body(
     optional = {
         "temperature": decoding.temperature,
         max_tokens_field: decoding.max_tokens,
+        **(
+            {}
+            if decoding.max_completion_tokens is None
+            else {"max_completion_tokens": decoding.max_completion_tokens}
+        ),
         "top_p": decoding.top_p,
         "seed": seed,
         "stop": list(decoding.stop) or None,
@@ -94,10 +117,18 @@ def build_body(
         body.update(logprobs=True, top_logprobs=request.logprobs)
     body.update(_constraint(request, structured))
     body.update(extra)
+    # What the judge says of thinking stands above what its endpoint says to all: else its figures are another judge's.
+    for name, value in thinking_fields(decoding, thinking_form).items():
+        given = body.get(name)
+        body[name] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
     return body
 
 
 def _constraint(request: WireRequest, structured: str) -> dict[str, Any]:
+    if request.function is not None:
+        function = json.loads(request.function)
+        choice = {"type": "function", "function": {"name": function["name"]}}
+        return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
     if structured == "none":
         return {}
     if request.json_schema is not None:
@@ -108,13 +139,17 @@ def _constraint(request: WireRequest, structured: str) -> dict[str, Any]:
         return {}
     if structured == "vllm":
         return {"structured_outputs": {"choice": list(request.choices)}}
-    schema = {
+    return {"response_format": _schema_format("verdict", choice_schema(request.choices))}
+
+
+def choice_schema(choices: tuple[str, ...]) -> dict[str, Any]:
+    """Return the JSON schema of an answer that is one of the choices; `read_choice_of` reads it."""
+    return {
         "type": "object",
-        "properties": {"choice": {"type": "string", "enum": list(request.choices)}},
+        "properties": {"choice": {"type": "string", "enum": list(choices)}},
         "required": ["choice"],
         "additionalProperties": False,
     }
-    return {"response_format": _schema_format("verdict", schema)}
 
 
 def _schema_format(name: str, schema: Any) -> dict[str, Any]:
@@ -153,8 +188,7 @@ def read_reply(
     logprobs = _logprobs(reply, choice) if request.logprobs else None
     if logprobs and constrained and structured == "json_schema":
         logprobs = _of_value(logprobs, raw, text)
-    prompt_tokens = count_of(usage.get("prompt_tokens"))
-    completion_tokens = count_of(usage.get("completion_tokens"))
+    prompt_tokens, completion_tokens, reasoning_tokens = tokens_of(usage)
     return Answer(
         text=storable(text),
         finish_reason=storable(finish_reason)[:40],
@@ -165,6 +199,7 @@ def read_reply(
         logprobs=logprobs,
         constrained=constrained,
         thought=storable(thought),
+        reasoning_tokens=reasoning_tokens,
         **returned(document),
     )
 
@@ -257,6 +292,8 @@ def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> 
     if not isinstance(message, dict):
         raise _misbehaving(reply, "a choice without a message")
     content = _joined(message.get("content"))
+    if not content and (arguments := _arguments(message)):
+        return arguments, finish_reason
     if isinstance(content, str):
         return content, finish_reason
     refusal = message.get("refusal")
@@ -266,6 +303,15 @@ def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> 
         # A model that spent its tokens on reasoning, or was stopped: asking again gives the same.
         return "", finish_reason
     raise _misbehaving(reply, "a message without text")
+
+
+def _arguments(message: Mapping[str, Any]) -> str:
+    """Return the arguments of the function that the model calls; empty if it calls none."""
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls else None
+    function = call.get("function") if isinstance(call, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return arguments if isinstance(arguments, str) else ""
 
 
 def _thought(message: Mapping[str, Any]) -> str:
@@ -315,12 +361,17 @@ def _joined(content: object) -> object:
 def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> tuple[str, bool]:
     """Unwrap a constrained answer; one that breaks the constraint stays as it is, for the parser to judge."""
     if structured == "json_schema":
-        try:
-            chosen = json.loads(text)["choice"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return text, False
-        return (chosen, True) if isinstance(chosen, str) and chosen in choices else (text, False)
+        return read_choice_of(text, choices)
     return (text.strip(), True) if text.strip() in choices else (text, False)
+
+
+def read_choice_of(text: str, choices: tuple[str, ...]) -> tuple[str, bool]:
+    """Return the choice in an answer that follows `choice_schema`, and True; else the answer, and False."""
+    try:
+        chosen = json.loads(text)["choice"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return text, False
+    return (chosen, True) if isinstance(chosen, str) and chosen in choices else (text, False)
 
 
 def _of_value(tokens: tuple[TokenLogprob, ...], raw: str, value: str) -> tuple[TokenLogprob, ...]:
@@ -335,6 +386,22 @@ def _of_value(tokens: tuple[TokenLogprob, ...], raw: str, value: str) -> tuple[T
             kept.append(token)
         position += len(token.token)
     return tuple(kept)
+
+
+def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return the tokens of the prompt, those generated, and those of these that were thoughts.
+
+    Thoughts are generated tokens and billed as such. Some servers (Gemini's, xAI's) count them in `total_tokens` and
+    not in `completion_tokens`: what the total has beyond both is added.
+    """
+    prompt, completion = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
+    details = usage.get("completion_tokens_details")
+    reasoning = count_of(details.get("reasoning_tokens")) if isinstance(details, dict) else 0
+    uncounted = count_of(usage.get("total_tokens")) - prompt - completion
+    if uncounted > 0 and prompt:
+        completion += uncounted
+        reasoning = reasoning or uncounted
+    return prompt, completion, min(reasoning, completion)
 
 
 def count_of(value: object) -> int:

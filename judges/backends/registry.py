@@ -39,7 +39,8 @@ class BackendInfo:
 
 
 _ALL = (
-    BackendInfo("openai", "judges.backends.openai:OpenAIBackend", "app", needs_endpoint=True),
+    BackendInfo("openai", "judges.backends.openai:OpenAIBackend", "judge", needs_endpoint=True),
+    BackendInfo("anthropic", "judges.backends.anthropic:AnthropicBackend", "judge", needs_endpoint=True),
     BackendInfo("litellm", "judges.backends.litellm:LiteLLMBackend", "litellm", takes_endpoint=True),
     BackendInfo("vllm", "judges.backends.vllm:VLLMBackend", "vllm"),
     BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm"),

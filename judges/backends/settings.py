@@ -9,6 +9,8 @@ from judges.backends.errors import EndpointError
 
 POOLINGS = ("", "mean", "cls", "last")
 """How the vectors of tokens become one; empty: as the model's files say."""
+BATCH_PRICE_SHARE = 0.5
+"""What a request in a batch costs, of its price by itself: with OpenAI as with Anthropic."""
 KEY_VARIABLES = "MODEL_KEY_VARIABLES"
 """The environment variable in which the operator lists those that hold keys of model servers."""
 
@@ -22,7 +24,7 @@ def check_key_variable(variable: str) -> None:
     listed = {name.strip() for name in os.environ.get(KEY_VARIABLES, "").split(",")} - {""}
     if variable and variable not in listed:
         raise EndpointError(
-            f"The environment variable {variable} is not listed as a key of a model server. Whoever operates the site "
+            f"The environment variable {variable} is not listed as a key of a model server. The operator of the site "
             f"can add it: {KEY_VARIABLES}={','.join(sorted(listed | {variable}))}"
         )
 

@@ -8,12 +8,16 @@ token stands for it. Behind a chat template the continuation is tokenised by its
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from judges.backends.errors import PermanentBackendError
 from judges.backends.wire import WireRequest
 from judges.strategies.prompts import Message
+from judges.strategies.thinking import thinking_fields
 from judges.strategies.thoughts import is_mark
+
+NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 
 
 def leaves_out_special(tokenizer: Any) -> bool:
@@ -75,25 +79,37 @@ class Prompter:
         """
         if request.kind == "chat":
             # One token at least is to be generated.
-            return self._checked(self.conversation(request.messages), room=1)
+            thinking = thinking_fields(request.decoding, "template")
+            return self._checked(self.conversation(request.messages, variables=thinking), room=1)
         if request.kind == "score":
             return self._pair(request)
         if request.kind == "embed":
             return self._checked(self._ids(request.text))
+        if request.kind == "match":
+            return self._two(request.text, request.prefix)
         if request.messages:
             return self._checked(self.conversation(request.messages, answer=False))
         return self._texts(request.text, request.prefix)
 
-    def conversation(self, messages: tuple[Message, ...], *, answer: bool = True) -> list[int]:
-        """Return the conversation in the model's chat template, with the opening of the answer if one is to follow."""
+    def conversation(
+        self,
+        messages: tuple[Message, ...],
+        *,
+        answer: bool = True,
+        variables: Mapping[str, Any] = NO_VARIABLES,
+    ) -> list[int]:
+        """Return the conversation in the model's chat template, with the opening of the answer if one is to follow.
+
+        `variables` of the template stand above those of the endpoint.
+        """
         if not getattr(self.tokenizer, "chat_template", None):
             raise PermanentBackendError(
-                "The model has no chat template, so it takes no conversation: choose one that was tuned for chat."
+                "The model has no chat template, so it can't take a conversation: choose a model tuned for chat."
             )
         turns = [{"role": role, "content": content} for role, content in messages]
         try:
             text = self.tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=answer, **self._template_options
+                turns, tokenize=False, add_generation_prompt=answer, **{**self._template_options, **variables}
             )
         except Exception as error:  # templates are programs of their own; Jinja's errors and others
             raise PermanentBackendError(
@@ -138,6 +154,11 @@ class Prompter:
         types = encoded.get("token_type_ids") or []
         place = types.index(1) if 1 in types else 0
         return self._checked(list(encoded["input_ids"]), second=place)
+
+    def _two(self, text: str, second: str) -> Encoded:
+        """Return two texts one after the other, each as the tokenizer encodes it alone."""
+        one, two = self._checked(self._ids(text)).ids, self._checked(self._ids(second)).ids
+        return Encoded(one + two, second=len(one))
 
     def _ids(self, text: str) -> list[int]:
         """Return the ids with the special tokens that the tokenizer puts around a text, unless they stand in it."""

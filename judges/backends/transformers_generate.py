@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from judges.backends.base import finite, storable
+from judges.backends.token_biases import own_biases
 from judges.backends.tokenising import leaves_out_special
 from judges.backends.transformers_passes import (
     Loaded,
@@ -70,6 +71,7 @@ class _Row:
         self.temperature = float(temperature)
         self.top_p = float(top_p)
         self.places: list[TokenLogprob] = []
+        self.biases = own_biases(request, parts.tokenizer)
         self.generator = random_generator(parts.torch, request)
 
 
@@ -95,6 +97,11 @@ class _Sampler:
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002 (the interface)
         """Return the scores with the drawn tokens above all others."""
         scores = scores.float()
+        for place, row in enumerate(self._rows):
+            if row.biases:
+                scores = scores.clone()
+                for token, bias in row.biases.items():
+                    scores[place, token] += bias
         drawn = scores.clone()
         for place, row in enumerate(self._rows):
             if row.temperature > 0.0:

@@ -15,7 +15,8 @@ from judges.backends.local import Job, ModelHost, error_line
 from judges.backends.model_files import answerer_of, is_offline, local_path, not_found, trusts_remote_code
 from judges.backends.tokenising import Prompter
 from judges.backends.transformers_generate import answer_by_choice, answer_by_generating
-from judges.backends.transformers_passes import Loaded, Waiting, classify, embed, score
+from judges.backends.transformers_passes import Loaded, Waiting, classify, embed, match, score
+from judges.strategies.thinking import thinks
 from judges.strategies.types import Answer
 
 _CAUSAL = "AutoModelForCausalLM"
@@ -31,6 +32,7 @@ _COMPUTED = {
     "score": (score, _CAUSAL),
     "embed": (embed, _ENCODER),
     "classify": (classify, _CLASSIFIER),
+    "match": (match, _ENCODER),
 }
 """By kind of request: the function that answers a batch, and as which class of transformers it needs the model."""
 _UNLIMITED = 1 << 20
@@ -231,8 +233,10 @@ def _prepared(job: Job, prompter: Prompter) -> Waiting:
     encoded = prompter.encode(request)
     if request.kind != "chat":
         return Waiting(job, encoded, request.kind)
-    if request.choices and request.json_schema is None and request.regex is None:
+    # What is told to think first writes its thought, and is read from its text.
+    free = request.json_schema is not None or request.regex is not None or thinks(request.decoding)
+    if request.choices and not free:
         return Waiting(job, encoded, "choose")
     room = prompter.max_length - len(encoded.ids)
-    wanted = request.decoding.max_tokens
+    wanted = request.decoding.limit
     return Waiting(job, encoded, "generate", room if wanted is None else min(wanted, room))

@@ -10,18 +10,22 @@ from typing import Any
 from judges.backends.base import finite, storable
 from judges.backends.errors import MisbehavingServerError, TransientBackendError
 from judges.backends.local import Job
+from judges.backends.token_biases import own_biases
 from judges.backends.tokenising import Encoded
 from judges.backends.wire import WireRequest
+from judges.strategies.thinking import thinks
 from judges.strategies.types import Answer, TokenLogprob
 
 
-def sampling(request: WireRequest, defaults: dict[str, Any]) -> Any:
+def sampling(request: WireRequest, defaults: dict[str, Any], tokenizer: Any = None) -> Any:
     """Return vLLM's parameters for a "chat" or "score" request.
 
     Parameters
     ----------
     defaults : dict
         Of the model's own generation settings, for what the request leaves open.
+    tokenizer : Any
+        Of the model, for a request that biases tokens.
     """
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
@@ -37,13 +41,15 @@ def sampling(request: WireRequest, defaults: dict[str, Any]) -> Any:
     decoding = request.decoding
     given = {
         "temperature": decoding.temperature,
-        "max_tokens": decoding.max_tokens,
+        "max_tokens": decoding.limit,
         "top_p": decoding.top_p,
         # Independent samples of a seeded request need seeds of their own.
         "seed": None if decoding.seed is None else decoding.seed + request.sample,
         "stop": list(decoding.stop) or None,
         "logprobs": request.logprobs or None,
-        "structured_outputs": _constraint(request),
+        # Held to a form from its first token on, it could not think.
+        "structured_outputs": None if thinks(decoding) else _constraint(request),
+        "logit_bias": own_biases(request, tokenizer) or None,
     }
     values = {"max_tokens": None} | defaults
     values |= {name: value for name, value in given.items() if value is not None}

@@ -159,7 +159,7 @@ class VLLMHost(ModelHost):
             self._add(each, job)
 
     def _encode(self, job: Job) -> Encoded:
-        prompter, task = self._prompter, _TASKS[job.request.kind]
+        prompter, task = self._prompter, _TASKS.get(job.request.kind)
         if prompter is None:
             raise TransientBackendError(f"The model '{self._model}' is just being shut down.")
         if task not in self._tasks:
@@ -205,11 +205,14 @@ class VLLMHost(ModelHost):
             request.choices,
             request.json_schema,
             request.regex,
+            request.biases,
         )
         if key not in self._parameters_seen:
             if len(self._parameters_seen) >= MAX_BATCH:
                 self._parameters_seen.clear()
-            self._parameters_seen[key] = sampling(request, self._defaults)
+            self._parameters_seen[key] = sampling(
+                request, self._defaults, self._engine.get_tokenizer() if request.biases else None
+            )
         return self._parameters_seen[key]
 
     def _answer(self, output: Any) -> None:

@@ -12,6 +12,7 @@ from judges.backends.model_files import trusts_remote_code
 from judges.backends.settings import POOLINGS, check_choice
 
 RUNNERS = ("auto", "generate", "pooling")
+EXECUTORS = ("", "mp", "ray")
 CONVERSIONS = ("auto", "none", "embed", "classify")
 
 
@@ -37,8 +38,17 @@ class VLLMOptions:
         How tokens become one vector; empty: as the model's files say.
     chat_template_kwargs : mapping
         Variables of the chat template, such as ``{"enable_thinking": false}``.
+    reasoning_parser : str
+        Such as "qwen3" or "deepseek_r1": tells thoughts from the answer, so that a constraint holds for the answer
+        alone and a thinking budget can be kept. Empty: they are told apart by their marks, once all is generated.
     tensor_parallel_size, pipeline_parallel_size : int
         GPUs that the model is split over.
+    data_parallel_size : int
+        Copies of the model, each on GPUs of its own, among which vLLM divides the requests.
+    data_parallel_backend : {"", "mp", "ray"}
+        What starts the copies; empty: vLLM's default.
+    distributed_executor_backend : {"", "mp", "ray"}
+        What starts the processes of a model that is split; "ray" for GPUs of several machines. Empty: vLLM's default.
     gpu_memory_utilization : float
         Share of a GPU's memory, in (0, 1]; 0: vLLM's default.
     max_num_seqs : int
@@ -60,8 +70,12 @@ class VLLMOptions:
     convert: str = "auto"
     pooling: str = ""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    reasoning_parser: str = ""
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+    data_parallel_backend: str = ""
+    distributed_executor_backend: str = ""
     gpu_memory_utilization: float = 0.0
     max_num_seqs: int = 256
     max_num_batched_tokens: int = 0
@@ -72,7 +86,13 @@ class VLLMOptions:
         for each in fields(self):
             default = {} if each.name == "chat_template_kwargs" else each.default
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), default))
-        for name, allowed in (("runner", RUNNERS), ("convert", CONVERSIONS), ("pooling", POOLINGS)):
+        for name, allowed in (
+            ("runner", RUNNERS),
+            ("convert", CONVERSIONS),
+            ("pooling", POOLINGS),
+            ("data_parallel_backend", EXECUTORS),
+            ("distributed_executor_backend", EXECUTORS),
+        ):
             check_choice(name, getattr(self, name), allowed)
         if self.gpu_memory_utilization > 1 or self.max_num_seqs < 1:
             raise EndpointError(
@@ -145,6 +165,6 @@ def _checked(name: str, value: Any, default: Any) -> Any:
     return value
 
 
-_AT_LEAST_ONE = frozenset({"tensor_parallel_size", "pipeline_parallel_size"})
+_AT_LEAST_ONE = frozenset({"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"})
 _NO_ARGUMENTS = frozenset({"chat_template_kwargs", "cpu_kv_cache_gib", "pooling"})
 """Settings that vLLM takes in another way."""

@@ -84,6 +84,7 @@ class VLLMServerBackend:
             "prices": prices,
             "extra_body": extra,
             "is_local": True,
+            "thinking_form": "vllm",
         }
         self._key = f"vllm_server|{model}|{revision}|{sorted(settings.to_dict().items(), key=str)}"
         self._server = WARM.lease(

@@ -3,24 +3,36 @@
 import json
 import math
 from dataclasses import fields, replace
+from json.encoder import encode_basestring_ascii
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from judges.backends.base import storable
-from judges.models import ParseStatus
+from judges.backends.wire import is_storable
 from judges.strategies.pairwise import choice_presented
 from judges.strategies.types import Answer, Verdict
 
 # One encoder for all: `json.dumps` with options builds a new one at each call.
 encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
+_NO_MORE_THAN = {None: "{}"} | {choice: encode({"choice": choice}) for choice in (0, 1, 2)}
+"""The value of a verdict that says which is better, and nothing beside."""
+
+PARSED, UNPARSED, FAILED = "parsed", "unparsed", "failed"
+
 Result: TypeAlias = tuple[str, int | None, float | None, str | None, str, str]
 """Status, canonical choice and probability, canonical value (JSON text or None), thought, and raw text."""
 
 _DEFAULTS = {each.name: each.default for each in fields(Answer) if each.name != "text"}
+_values_of = attrgetter(*_DEFAULTS)
+_DEFAULT_VALUES = tuple(_DEFAULTS.values())
 
 
 def answer_to_json(answer: Answer) -> str:
     """Return an answer as JSON text, without what has its default value."""
+    # Most have nothing but what a server says of every answer: one comparison for all of the rest.
+    if _values_of(answer) == _DEFAULT_VALUES:
+        return f'{{"text":{encode_basestring_ascii(answer.text)}}}'
     values: dict[str, Any] = {"text": answer.text}
     for name, default in _DEFAULTS.items():
         value = getattr(answer, name)
@@ -34,11 +46,9 @@ def answer_to_json(answer: Answer) -> str:
 def storable_answer(answer: Answer) -> Answer:
     """Return the answer with texts that both databases take; what is used is then what is stored."""
     text, thought = _storable(answer.text), _storable(answer.thought)
-    return (
-        answer
-        if (text, thought) == (answer.text, answer.thought)
-        else replace(answer, text=text, thought=thought)
-    )
+    if text == answer.text and thought == answer.thought:
+        return answer
+    return replace(answer, text=text, thought=thought)
 
 
 def verdict_result(verdict: Verdict, order: int) -> Result:
@@ -51,20 +61,23 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
     AttributeError, TypeError, ValueError
         It is no verdict that can be stored: not a `Verdict`, an unknown choice, a number that is none.
     """
-    text, thought = storable(verdict.raw_text), storable(verdict.thought)
+    text, thought = _storable(verdict.raw_text), _storable(verdict.thought)
     if verdict.status != "parsed":
         kept = dict(verdict.value or {}) | ({"reason": storable(verdict.reason)} if verdict.reason else {})
-        return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, thought, text
+        return UNPARSED, None, None, _value(kept) if kept else None, thought, text
     choice = None if verdict.choice is None else choice_presented(verdict.choice, order)
     if choice not in (None, 0, 1, 2):
         raise ValueError(f"the choice {choice!r}")
+    if verdict.value is None and verdict.scores is None:
+        written = _NO_MORE_THAN[choice]
+        return PARSED, choice, _probability(verdict.probability, order), written, thought, text
     value: dict[str, Any] = dict(verdict.value or {})
     if choice is not None:
         value["choice"] = choice
     if verdict.scores is not None:
         value["scores"] = verdict.scores[::-1] if order == 1 else verdict.scores
     return (
-        ParseStatus.PARSED.value,
+        PARSED,
         choice,
         _probability(verdict.probability, order),
         _value(value),
@@ -75,20 +88,7 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
 
 def failure_result(error: str) -> Result:
     """Return what is stored where there is no verdict."""
-    return ParseStatus.FAILED.value, None, None, None, "", storable(error)
-
-
-def is_storable(json_text: str) -> bool:
-    """Whether JSON text in ASCII can be stored as jsonb: neither NUL nor a surrogate alone in it."""
-    if "\\u0000" in json_text:
-        return False
-    if "\\ud" not in json_text:
-        return True
-    try:
-        json.dumps(json.loads(json_text), ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return FAILED, None, None, None, "", storable(error)
 
 
 def _storable(text: str) -> str:

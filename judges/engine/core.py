@@ -10,28 +10,22 @@ no request that is not claimed.
 
 import logging
 import time
+from collections import deque
 from collections.abc import Iterable
-
-from django.db import transaction
 
 from judges.backends.base import storable
 from judges.backends.errors import BackendError, EndpointError, TransientBackendError
-from judges.backends.wire import WireRequest, build_wire, canonical_hash
-from judges.engine import store
+from judges.backends.wire import UnstorableError, build_wire, hash_and_shown
 from judges.engine.codec import (
+    UNPARSED,
     Result,
-    answer_to_json,
     failure_result,
-    is_storable,
     storable_answer,
     verdict_result,
 )
-from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions
-from judges.engine.sinks import SINKS
-from judges.engine.store import Row
-from judges.engine.works import ActiveRun, InFlightRequest, Route, Sink, Transport, Work
-from judges.models import ParseStatus, RequestState
+from judges.engine.request_store import DONE, FAILED, BatchMaker, RequestStore
+from judges.engine.works import ActiveRun, InFlightRequest, Row, Sink, Transport, Work
 from judges.strategies.errors import StrategyError
 from judges.strategies.types import Answer, ItemView, Request, Verdict, Yielded
 
@@ -59,10 +53,22 @@ class Engine:
         Claims to be given up: hash and attempts.
     troubles : list of (Transport, str, str)
         Endpoints that are of no use any more, why, and with which model (empty: with any); for the session to act on.
+    over_budget : list of (Transport, InFlightRequest)
+        Requests that no batch can take because of a budget that nothing will give back; for the session, too.
     """
 
-    def __init__(self, *, owner: str, options: EngineOptions) -> None:
+    def __init__(
+        self,
+        *,
+        owner: str,
+        options: EngineOptions,
+        store: RequestStore,
+        batches: BatchMaker | None = None,
+    ) -> None:
+        self.batches = batches
+        self.over_budget: list[tuple[Transport, InFlightRequest]] = []
         self.options = options
+        self.store = store
         self.runs: list[ActiveRun] = []
         self.new: list[InFlightRequest] = []
         self.arrived: list[tuple[InFlightRequest, Answer]] = []
@@ -90,6 +96,8 @@ class Engine:
             self.write()
         self._drop_unwanted()
         transports = self.transports()
+        if self.batches is not None:
+            self._fill_batches(self.batches, transports)
         now = time.monotonic()
         for transport in transports:
             transport.dispatch(now)
@@ -121,17 +129,17 @@ class Engine:
         new = [request for request in self.new if not request.dropped]
         self.new = []
         released, self.released = self.released, []
-        with transaction.atomic():
+        with self.store.atomic():
             if arrived:
                 arrived = self._save_answers(arrived)
             if refused:
-                store.refusals_save((request.hash, error, request.attempts) for request, error in refused)
-            for sink in SINKS:
-                if rows := [row for each, row in results if each is sink]:
-                    sink.save(rows)
-            counts_write(self.runs)
+                self.store.save_refusals(
+                    (request.hash, error, request.attempts) for request, error in refused
+                )
+            self.store.save_results(results)
+            self.store.save_counts(self.runs)
             if released:
-                store.requests_release(released, owner=self.owner)
+                self.store.release(released, owner=self.owner)
         # Claims wait for rows that another worker is just writing, so they hold nothing that it could wait for:
         # in one transaction with the answers, two workers could deadlock on PostgreSQL.
         claimed = self._claim(new) if new else 0
@@ -150,26 +158,19 @@ class Engine:
 
     def _claim(self, new: list[InFlightRequest]) -> int:
         rows = [
-            (
-                request.hash,
-                request.wire.kind,
-                request.transport.backend.identity[:300],
-                request.wire.model,
-                request.canonical,
-            )
-            for request in new
+            (request.hash, request.transport.backend.identity, request.wire, request.shown) for request in new
         ]
-        with transaction.atomic():
-            return store.requests_claim(rows, owner=self.owner, lease=self.options.lease)
+        with self.store.atomic():
+            return self.store.claim(rows, owner=self.owner)
 
     def _save_answers(
         self, arrived: list[tuple[InFlightRequest, Answer]]
     ) -> list[tuple[InFlightRequest, Answer]]:
-        rows = [(answer_to_json(answer), request.attempts, request.hash) for request, answer in arrived]
-        if store.answers_save(rows) == len(rows):
+        rows = [(request.hash, request.attempts, answer, request.wire) for request, answer in arrived]
+        if self.store.save_answers(rows) == len(rows):
             return arrived
         # Another worker took over a claim that had run out, and was quicker: what it stored is the answer.
-        stored = store.requests_look_up(request.hash for request, _ in arrived)
+        stored = self.store.look_up(request.hash for request, _ in arrived)
         return [
             (request, (row.answer or answer) if (row := stored.get(request.hash)) else answer)
             for request, answer in arrived
@@ -177,16 +178,18 @@ class Engine:
 
     def _resolve(self, requests: dict[str, InFlightRequest]) -> None:
         """Find out what became of requests that others had claimed, or that were answered before."""
-        stored = store.requests_look_up(requests)
+        stored = self.store.look_up(requests)
         for key, request in requests.items():
             row = stored.get(key)
             if row is None:  # given up by its worker since: try to claim it again
                 self._foreign.pop(key, None)
                 self.new.append(request)
-            elif row.state == RequestState.DONE and row.answer is not None:
-                self._deliver(request, row.answer, shared=True)
-            elif row.state == RequestState.FAILED:
+            elif row.state == DONE and row.answer is not None:
+                self._deliver(request, row.answer, shared=True, owner=row.owner)
+            elif row.state == FAILED:
                 self._refuse_waiters(request, row.error)
+            elif row.batch:
+                self._hold(request, row.batch)
             elif row.owner == self.owner:
                 request.earlier = request.attempts = row.attempts
                 self._own(request)
@@ -205,7 +208,7 @@ class Engine:
         if not self._foreign or now - self._polled_at < self.options.poll:
             return
         self._polled_at = now
-        store.requests_take_over(self._foreign, owner=self.owner, lease=self.options.lease)
+        self.store.take_over(self._foreign, owner=self.owner)
         self._resolve(dict(self._foreign))
 
     # --- arrivals -----------------------------------------------------------------------------------------
@@ -310,7 +313,7 @@ class Engine:
     def release_all(self) -> None:
         """Give up every claim, at the end of a session."""
         rows = [(request.hash, request.attempts) for request in self._in_flight.values() if request.is_ours]
-        store.requests_release([*self.released, *rows], owner=self.owner)
+        self.store.release([*self.released, *rows], owner=self.owner)
         self.released = []
 
     # --- runs ---------------------------------------------------------------------------------------------
@@ -398,26 +401,22 @@ class Engine:
                 wire = build_wire(
                     request, model=route.model, revision=route.revision, decoding=route.decoding
                 )
-                canonical = wire.canonical_json()
+                key, shown = hash_and_shown(wire, route.transport.backend.identity + run.asked_anew)
+            except UnstorableError as error:
+                self._fail(work, str(error))
+                return
             except (TypeError, ValueError) as error:
                 self._fail(work, f"The strategy's request cannot be sent: {error}")
                 return
-            if not is_storable(canonical):
-                self._fail(work, "The request has a character that no database takes.")
-                return
-            wanted.append((route, wire, canonical))
-        for index, (route, wire, canonical) in enumerate(wanted):
-            self._join(work, index, route, wire, canonical)
-
-    def _join(self, work: Work, index: int, route: Route, wire: WireRequest, canonical: str) -> None:
-        """Wait for a request, which is a new one if nobody waits for it yet."""
-        key = canonical_hash(canonical, route.transport.backend.identity + work.run.asked_anew)
-        request = self._in_flight.get(key)
-        if request is None:
-            request = self._in_flight[key] = InFlightRequest(key, wire, canonical, route.transport)
-            route.transport.n_in_flight += 1
-            self.new.append(request)
-        request.waiters.append((work, index))
+            wanted.append((key, wire, route.transport, shown))
+        # Nothing is asked before all of it is known to be right.
+        for index, each in enumerate(wanted):
+            request_made = self._in_flight.get(each[0])
+            if request_made is None:
+                request_made = self._in_flight[each[0]] = InFlightRequest(*each)
+                each[2].n_in_flight += 1
+                self.new.append(request_made)
+            request_made.waiters.append((work, index))
 
     def _conclude(self, work: Work, verdict: Verdict) -> None:
         try:
@@ -428,7 +427,7 @@ class Engine:
             return
         run = work.run
         run.n_answered += 1
-        if result[0] == ParseStatus.UNPARSED:
+        if result[0] == UNPARSED:
             run.counts.unparsed += 1
             run.unread = run.unread or result[-1] or result[-2]
             run.n_unread += 1
@@ -452,6 +451,71 @@ class Engine:
         if work.run.transport is not None:
             work.run.transport.n_works -= 1
 
+    # --- batches ------------------------------------------------------------------------------------------
+
+    def _fill_batches(self, make: BatchMaker, transports: list[Transport]) -> None:
+        """Put what is ready into batches, where nothing more can join it or a batch is full."""
+        for transport in transports:
+            full = len(transport.ready) >= self.options.batch_requests
+            if transport.in_batches and transport.ready and (full or not self._more_may_come(transport)):
+                ready, transport.ready = transport.ready, deque()
+                groups: dict[tuple[ActiveRun, str], list[InFlightRequest]] = {}
+                for request in ready:
+                    if not request.dropped:
+                        request.payer = request.payer_chosen()
+                        groups.setdefault((request.payer, request.wire.model), []).append(request)
+                for (run, _), requests in groups.items():
+                    self._fill_batch(make, transport, run, requests)
+
+    def _more_may_come(self, transport: Transport) -> bool:
+        if self.new or self.arrived or self.refused:
+            return True
+        runs = [run for run in self.runs if run.asks(transport)]
+        if any(run.n_sent or self._has_room(run) for run in runs):
+            return True
+        others = {other for run in runs for other in run.transports() if not other.in_batches}
+        return any(other.ready or other.delayed for other in others)
+
+    def _fill_batch(
+        self, make: BatchMaker, transport: Transport, run: ActiveRun, requests: list[InFlightRequest]
+    ) -> None:
+        while requests:
+            size = n = 0
+            while n < min(len(requests), self.options.batch_requests) and size < self.options.batch_bytes:
+                size += len(requests[n].wire.canonical_json())
+                n += 1
+            made = make(transport, run, requests[:n])
+            left = requests[n:]
+            for request in requests[:n]:
+                if request.hash in made.held:
+                    self._hold(request, made.key)
+                elif request.hash in made.lost:
+                    request.is_ours = False
+                    self.new.append(request)
+                else:
+                    left.append(request)
+            requests = left
+            if (made.key or made.lost) and not made.is_over_budget:
+                continue
+            transport.ready.extend(requests)
+            if made.waits:
+                run.waits |= made.waits
+                self.stop_run(run)
+            elif made.is_over_budget:
+                self.over_budget.append((transport, requests[0]))
+            return
+
+    def _hold(self, request: InFlightRequest, key: str) -> None:
+        """Leave a request to the batch that has it; works that wait for nothing else are begun again after its end."""
+        self._forget(request)
+        for work, _ in request.waiters:
+            if work.closed:
+                continue
+            work.n_held += 1
+            work.run.waits.add(key)
+            if work.is_held:
+                self._close(work)
+
     # --- answered, refused, given up ----------------------------------------------------------------------------------
 
     def _forget(self, request: InFlightRequest) -> None:
@@ -459,16 +523,20 @@ class Engine:
             request.transport.n_in_flight -= 1
         self._foreign.pop(request.hash, None)
 
-    def _deliver(self, request: InFlightRequest, answer: Answer, *, shared: bool = False) -> None:
+    def _deliver(
+        self, request: InFlightRequest, answer: Answer, *, shared: bool = False, owner: str = ""
+    ) -> None:
         self._forget(request)
         for work, index in request.waiters:
             if work.closed:
                 continue
-            if shared:
+            if shared and owner not in work.run.batches:
                 work.run.counts.shared += 1
-            shared = True  # the first waiter's request was sent, the others share it
+            shared, owner = True, ""  # the first waiter's request was sent, the others share it
             if work.take(index, answer, request.wire.model):
                 self._advance(work)
+            elif work.is_held:
+                self._close(work)
 
     def _refuse_waiters(self, request: InFlightRequest, error: str) -> None:
         self._forget(request)

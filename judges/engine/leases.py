@@ -1,9 +1,10 @@
-"""Who works on what: the leases of runs, their counters, and what becomes of a sweep.
+"""Who works on what: the ranges of runs, their counters, and what becomes of a sweep.
 
 Each function is one short transaction. Times are those of the worker's clock; a lease is long enough for
 clocks that differ by a few seconds.
 """
 
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,37 +14,61 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from annotation.selectors.judging import key_after
 from judges.engine import store
 from judges.engine.meters import Meter
+from judges.engine.options import EngineOptions
 from judges.engine.works import ActiveRun, Counts
-from judges.models import IN_WORKER, BudgetReservation, JudgeModel, Sweep, SweepRun, SweepState
+from judges.models import (
+    IN_WORKER,
+    BudgetReservation,
+    JudgeModel,
+    RequestBatch,
+    RunRange,
+    Sweep,
+    SweepRun,
+    SweepState,
+    Worker,
+)
+from judges.selectors.items import judge_kind, sweep_slice
 from judges.selectors.sweeps import worked_seconds
 from judges.selectors.tallies import judgment_tallies
 from judges.services.sweep_states import ACTIVE, sweep_stop
 
-FIRST = ("-sweep__priority", "sweep_id", "pk")
-"""Which of the open runs is taken up first."""
+FIRST = ("-run__sweep__priority", "run__sweep_id", "run_id", "first")
+"""Which of the open ranges is taken up first."""
+TRIES = 50
+"""How often a range is looked for where all are locked, a hundredth of a second apart."""
 
 
-def runs_open(*, sweep_id: int | None = None, queues: Collection[str] | None = None) -> QuerySet[SweepRun]:
-    """Return the runs of active sweeps that anybody may take up now; with `queues`, those of these or of none."""
-    rows = SweepRun.objects.filter(sweep__state__in=ACTIVE, finished_at=None, last_error="")
-    rows = rows.filter(Q(lease_until=None) | Q(lease_until__lt=timezone.now()))
+def ranges_open(*, sweep_id: int | None = None, queues: Collection[str] | None = None) -> QuerySet[RunRange]:
+    """Return the ranges of active sweeps that anybody may take up now; with `queues`, those of these or of none.
+
+    Not those that wait for a batch.
+    """
+    waiting = RequestBatch.objects.filter(ranges=OuterRef("pk"), ended_at=None)
+    rows = RunRange.objects.filter(
+        ~Exists(waiting), run__sweep__state__in=ACTIVE, run__finished_at=None, run__last_error=""
+    ).filter(Q(owner="") | ~Exists(_alive()))
     if queues is not None:
-        rows = rows.filter(queue__in=["", *queues])
-    return rows if sweep_id is None else rows.filter(sweep_id=sweep_id)
+        rows = rows.filter(run__queue__in=["", *queues])
+    return rows if sweep_id is None else rows.filter(run__sweep_id=sweep_id)
 
 
-def run_claim(
+def _alive() -> QuerySet[Worker]:
+    return Worker.objects.filter(name=OuterRef("owner"), lease_until__gte=timezone.now())
+
+
+def range_claim(
     *,
     owner: str,
-    lease: float,
+    options: EngineOptions,
     busy: Mapping[int | None, int],
     engines: Collection[tuple[int, str]] = (),
     sweep_id: int | None = None,
     queues: Collection[str] | None = None,
-) -> SweepRun | None:
-    """Claim the next run, that of the highest priority and of the oldest sweep first; None if there is none for us.
+) -> RunRange | None:
+    """Claim the next range, of the highest priority and of the oldest sweep first; None if there is none for us.
 
     Parameters
     ----------
@@ -56,40 +81,76 @@ def run_claim(
     queues : collection of str, optional
         Only runs of these queues, or of none.
     """
-    rows = runs_open(sweep_id=sweep_id, queues=queues)
+    rows = ranges_open(sweep_id=sweep_id, queues=queues)
     if engines:
         loaded = Q()
         for engine_at, model in engines:
             loaded |= Q(endpoint_id=engine_at, model=model)
-        others = JudgeModel.objects.filter(endpoint__kind__in=IN_WORKER, judge=OuterRef("judge_id"))
+        others = JudgeModel.objects.filter(endpoint__kind__in=IN_WORKER, judge=OuterRef("run__judge_id"))
         rows = rows.filter(~Exists(others.exclude(loaded)))
     for endpoint_id, priority in busy.items():
         # Spelled out, since SQL's NOT is not true of NULL, and a judge without a model is busy with no endpoint.
+        higher = Q(run__sweep__priority__gt=priority)
         if endpoint_id is None:
-            rows = rows.filter(Q(judge__endpoint__isnull=False) | Q(sweep__priority__gt=priority))
+            rows = rows.filter(Q(run__judge__endpoint__isnull=False) | higher)
         else:
-            another = Q(judge__endpoint=None) | ~Q(judge__endpoint_id=endpoint_id)
-            rows = rows.filter(another | Q(sweep__priority__gt=priority))
-    if not rows.exists():  # without the write lock that a transaction takes on SQLite
-        return None
-    with transaction.atomic():
-        run = rows.select_for_update(skip_locked=True, of=("self",)).order_by(*FIRST).first()
-        if run is None:
+            another = Q(run__judge__endpoint=None) | ~Q(run__judge__endpoint_id=endpoint_id)
+            rows = rows.filter(another | higher)
+    for _ in range(TRIES):
+        if not rows.exists():  # without the write lock that a transaction takes on SQLite
             return None
+        if (claimed := _range_taken(rows, owner, options)) is not None:
+            found = RunRange.objects.select_related("run__sweep", "run__dataset", "run__judge__endpoint")
+            return found.prefetch_related("run__judge__models__endpoint").get(pk=claimed)
+        # All there are were locked: by workers that are just leaving the rest of a long one.
+        time.sleep(0.01)
+    return None
+
+
+def _range_taken(rows: QuerySet[RunRange], owner: str, options: EngineOptions) -> int | None:
+    with transaction.atomic():
+        locked = rows.select_for_update(skip_locked=True, of=("self",)).order_by(*FIRST)
+        row = locked.select_related("run__sweep", "run__judge__endpoint").first()
+        if row is None:
+            return None
+        if (end := _end_of_part(row, options)) is not None:
+            RunRange.objects.create(run_id=row.run_id, first=end + 1, last=row.last)
+            row.last = end
+        RunRange.objects.filter(pk=row.pk).update(owner=owner, last=row.last)
         now = timezone.now()
-        SweepRun.objects.filter(pk=run.pk).update(
-            owner=owner, lease_until=now + timedelta(seconds=lease), started_at=Coalesce("started_at", now)
+        SweepRun.objects.filter(pk=row.run_id).update(
+            owner=owner,
+            lease_until=now + timedelta(seconds=options.lease),
+            started_at=Coalesce("started_at", now),
         )
-        Sweep.objects.filter(pk=run.sweep_id, state=SweepState.QUEUED).update(
+        Sweep.objects.filter(pk=row.run.sweep_id, state=SweepState.QUEUED).update(
             state=SweepState.RUNNING, started_at=Coalesce("started_at", now), resumed_at=now
         )
-    rows = SweepRun.objects.select_related("sweep", "dataset", "judge")
-    return rows.prefetch_related("judge__models__endpoint").get(pk=run.pk)
+    return row.pk
 
 
-def runs_keep(*, owner: str, lease: float) -> None:
-    """Give a sign of life for all runs of this worker."""
-    SweepRun.objects.filter(owner=owner).update(lease_until=timezone.now() + timedelta(seconds=lease))
+def _end_of_part(row: RunRange, options: EngineOptions) -> int | None:
+    """Return the last key of the part that is taken of a range; None: all of it.
+
+    Of a sample all is taken: to draw it, the whole dataset is read.
+    """
+    run = row.run
+    part, kind = sweep_slice(run.sweep), judge_kind(run.judge)
+    if run.sweep.anchors_id is not None or part.sample_size is not None:
+        return None
+    endpoint = run.judge.endpoint
+    in_worker = endpoint is not None and endpoint.kind in IN_WORKER
+    most = options.range_items_in_worker if in_worker else options.range_items
+    if endpoint is not None and endpoint.in_batches:
+        most = options.range_items_in_batches
+    return key_after(
+        dataset_id=run.dataset_id, kind=kind, part=part, between=(row.first, row.last), count=most
+    )
+
+
+def runs_keep(*, run_ids: Collection[int], lease: float) -> None:
+    """Say that a worker is at work on these runs: for the eye, since a worker's sign of life holds its ranges."""
+    SweepRun.objects.filter(pk__in=run_ids).update(lease_until=timezone.now() + timedelta(seconds=lease))
 
 
 def counts_write(runs: Iterable[ActiveRun]) -> None:
@@ -104,36 +165,66 @@ def counts_write(runs: Iterable[ActiveRun]) -> None:
             meter.wrote(counts.cost, counts.tokens)
         run.counts = Counts()
     if rows:
-        store.counts_add(rows)
+        # In one order everywhere: several workers count for the same run.
+        store.counts_add(sorted(rows, key=lambda row: row[-1]))
 
 
-def run_finish(*, run: ActiveRun, owner: str) -> None:
-    """Give back a run of which nothing is left: finished, if every judgment that it is to make is there.
+def range_finish(*, run: ActiveRun, owner: str) -> None:
+    """Delete a range of which nothing is left. The last one of a run finishes the run, if all that is to be is judged.
 
     The counters, which are for the eye, are set from the judgments themselves. If items came in meanwhile,
     the run is open again.
     """
     with transaction.atomic():
-        row = SweepRun.objects.select_related("sweep", "judge").filter(pk=run.run_id, owner=owner).first()
-        if row is None:
+        # One worker after the other, so that one of them sees that it was the last.
+        rows = SweepRun.objects.select_for_update(of=("self",)).select_related("sweep", "judge")
+        row = rows.filter(pk=run.run_id).first()
+        if row is None or not RunRange.objects.filter(pk=run.range_id, owner=owner).delete()[0]:
+            return
+        row.n_started += run.n_started
+        SweepRun.objects.filter(pk=row.pk).update(n_started=row.n_started)
+        if RunRange.objects.filter(run=row).exists():
+            _run_leave(row.pk)
             return
         (tally,) = judgment_tallies(runs=[row])
         # With nothing started nothing can come in either: what is missing cannot be judged.
-        complete = tally.n_done >= tally.n_total or not run.n_started
-        SweepRun.objects.filter(pk=row.pk, owner=owner).update(
+        complete = tally.n_done >= tally.n_total or not row.n_started
+        if not complete:
+            RunRange.objects.create(run=row)
+        SweepRun.objects.filter(pk=row.pk).update(
             n_total=tally.n_total,
             n_done=tally.n_done,
             n_unparsed=tally.n_unparsed,
             n_failed=tally.n_failed,
+            n_started=0,
             owner="",
             lease_until=None,
             finished_at=timezone.now() if complete else None,
         )
 
 
-def run_release(*, run_id: int, owner: str, error: str = "") -> None:
-    """Give back a run that is not complete; with an error, nobody takes it up until the sweep is resumed."""
-    SweepRun.objects.filter(pk=run_id, owner=owner).update(owner="", lease_until=None, last_error=error)
+def range_release(
+    *, range_id: int, run_id: int, owner: str, error: str = "", waits: Collection[str] = ()
+) -> None:
+    """Give back a range that is not complete.
+
+    With an error, nobody takes up its run until the sweep is resumed; with batches that it waits for, nobody takes up
+    the range before they are over.
+    """
+    held = RunRange.objects.filter(pk=range_id, owner=owner)
+    if waits and held.exists():
+        for batch in RequestBatch.objects.filter(key__in=waits, ended_at=None):
+            batch.ranges.add(range_id)
+    if RunRange.objects.filter(pk=range_id, owner=owner).update(owner=""):
+        _run_leave(run_id, **({"last_error": error} if error else {}))
+
+
+def _run_leave(run_id: int, **fields: str) -> None:
+    """Say who is at work on a run that this worker has less of now."""
+    held = RunRange.objects.filter(run=run_id).exclude(owner="").filter(Exists(_alive()))
+    other = held.values_list("owner", flat=True).first() or ""
+    left = {"owner": other} | ({} if other else {"lease_until": None})
+    SweepRun.objects.filter(pk=run_id).update(**left, **fields)
 
 
 def endpoint_runs_stop(*, sweep_ids: Collection[int], endpoint_id: int, error: str, model: str = "") -> None:
@@ -141,7 +232,9 @@ def endpoint_runs_stop(*, sweep_ids: Collection[int], endpoint_id: int, error: s
     asking = JudgeModel.objects.filter(endpoint_id=endpoint_id, judge=OuterRef("judge_id"))
     if model:
         asking = asking.filter(model=model)
-    runs_open().filter(Exists(asking), sweep_id__in=sweep_ids).update(last_error=error)
+    held = RunRange.objects.filter(run=OuterRef("pk")).exclude(owner="").filter(Exists(_alive()))
+    rows = SweepRun.objects.filter(Exists(asking), sweep_id__in=sweep_ids, finished_at=None, last_error="")
+    rows.filter(~Exists(held)).update(last_error=error)
 
 
 def sweeps_settle() -> None:
@@ -170,10 +263,9 @@ def sessions_sharing(*, endpoint_ids: Collection[int]) -> dict[int, int]:
     if not endpoint_ids:
         return {}
     rows = (
-        SweepRun.objects.filter(lease_until__gt=timezone.now(), judge__models__endpoint__in=endpoint_ids)
-        .exclude(owner="")
+        RunRange.objects.filter(Exists(_alive()), run__judge__models__endpoint__in=endpoint_ids)
         .order_by()
-        .values_list("judge__models__endpoint")
+        .values_list("run__judge__models__endpoint")
         .annotate(n=Count("owner", distinct=True))
     )
     return dict(rows)
@@ -196,23 +288,23 @@ class RunControl:
     minutes_used: int | None
 
 
-def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
-    """Read what may have changed under the worker's hands: state, ownership, privacy, time."""
+def ranges_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
+    """Read what may have changed under the worker's hands: state, ownership, privacy, time; by range."""
     if not runs:
         return {}
     now = timezone.now()
     rows = (
-        SweepRun.objects.filter(pk__in=[run.run_id for run in runs])
-        .select_related("sweep", "dataset")
-        .prefetch_related("judge__models__endpoint")
+        RunRange.objects.filter(pk__in=[run.range_id for run in runs])
+        .select_related("run__sweep", "run__dataset")
+        .prefetch_related("run__judge__models__endpoint")
     )
     return {
         row.pk: RunControl(
             owner=row.owner,
-            is_active=row.sweep.state in ACTIVE,
-            is_private=bool(getattr(row.dataset, "is_private")),  # noqa: B009 (typed as any model)
-            is_local=all(each.endpoint.keeps_private for each in row.judge.models.all()),
-            minutes_used=_minutes_used(row.sweep, now),
+            is_active=row.run.sweep.state in ACTIVE,
+            is_private=bool(getattr(row.run.dataset, "is_private")),  # noqa: B009 (typed as any model)
+            is_local=all(each.endpoint.keeps_private for each in row.run.judge.models.all()),
+            minutes_used=_minutes_used(row.run.sweep, now),
         )
         for row in rows
     }

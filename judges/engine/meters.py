@@ -207,7 +207,7 @@ class Pace:
         self.tokens.take(used - estimate)
         if wire.kind == "chat":
             self._used += answer.completion_tokens
-            self._allowed += wire.decoding.max_tokens or DEFAULT_COMPLETION
+            self._allowed += wire.decoding.limit or DEFAULT_COMPLETION
 
     def estimate(self, wire: WireRequest) -> float:
         """Return how many tokens a request will take, prompt and completion."""
@@ -218,5 +218,5 @@ class Pace:
 
 def likely_tokens(wire: WireRequest) -> tuple[float, float]:
     """Return about how many tokens a prompt has, and the most that its completion is likely to have."""
-    completion = (wire.decoding.max_tokens or DEFAULT_COMPLETION) if wire.kind == "chat" else 0.0
+    completion = (wire.decoding.limit or DEFAULT_COMPLETION) if wire.kind == "chat" else 0.0
     return wire.characters() / CHARACTERS_PER_TOKEN, completion

@@ -40,6 +40,16 @@ class EngineOptions:
         Answers to a run after which it may stop because most of them cannot be read.
     cancel_grace, stop_grace : float
         How long answers in flight are waited for after a cancellation, and when the worker shuts down.
+    range_items, range_items_in_worker : int
+        Items of a run that are taken at a time, of a server's judge and of one whose model is in the worker: each
+        worker answers by itself there, and more slowly.
+    range_items_in_batches : int
+        Items of a run that are taken at a time where requests are sent in batches.
+    batch_requests, batch_bytes : int
+        The most requests of one batch, and about the most bytes of them: less than the vendors take, since the works
+        that wait for them are all in memory until the batch is stored.
+    most_in_flight : int
+        Requests that one worker has under way at one endpoint; more of them take more workers.
     poll : float
         How often the rows of requests that another worker sends are looked at.
     """
@@ -47,7 +57,7 @@ class EngineOptions:
     lease: float = 20.0
     heartbeat: float = 5.0
     tick: float = 1.0
-    group_size: int = 512
+    group_size: int = 1_024
     commit_gap: tuple[float, float] = (0.002, 0.05)
     max_attempts: int = 6
     backoff: float = 0.5
@@ -60,4 +70,10 @@ class EngineOptions:
     unreadable_after: int = 20
     cancel_grace: float = 30.0
     stop_grace: float = 4.0
+    range_items: int = 2_500
+    range_items_in_worker: int = 250
+    range_items_in_batches: int = 10_000
+    batch_requests: int = 20_000
+    batch_bytes: int = 100_000_000
+    most_in_flight: int = 1_024
     poll: float = 0.25

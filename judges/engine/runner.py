@@ -8,13 +8,11 @@ that endpoint, so that the server never runs dry between two judges.
 import gc
 import json
 import logging
-import os
-import socket
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -23,13 +21,16 @@ from annotation.selectors.judging import GENERATION
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError
 from judges.engine import leases, store
+from judges.engine.batches import batch_make, batches_of_run, batches_waiting
 from judges.engine.core import Engine
+from judges.engine.database_store import DatabaseStore
 from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
+from judges.engine.request_store import BatchMade
 from judges.engine.sinks import ANCHORS, GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
 from judges.engine.works import ActiveRun, InFlightRequest, Route, Sink, Transport
-from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
+from judges.models import IN_WORKER, Endpoint, RunRange, SweepRun, SweepState
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
 from judges.services.sweep_states import sweep_stop
@@ -39,12 +40,15 @@ from judges.strategies.spec import build_strategy
 
 logger = logging.getLogger(__name__)
 
+YOUNG_OBJECTS = 50_000
+"""Objects made after which Python looks for garbage among them."""
+
 BackendFactory = Callable[[Endpoint, ModelRef], Backend]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionReport:
-    """What a session did: runs brought to their end, and whether it was told to stop."""
+    """What a session did: ranges of runs brought to their end, and whether it was told to stop."""
 
     n_runs: int
     was_stopped: bool
@@ -88,16 +92,20 @@ def run_pending(
     )
     # What is in memory already, all of Django for a start, is not searched for garbage until the session is over: the
     # objects of its requests set off full collections, which took a fifth of the engine's time.
+    # What it makes lives until its answer is stored: to look for garbage after every 700 objects finds none.
     gc.freeze()
+    before = gc.get_threshold()
+    gc.set_threshold(YOUNG_OBJECTS, *before[1:])
     try:
         return session.run()
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 
 def worker_name() -> str:
-    """Return a name that no other session has, of at most 64 characters."""
-    return f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    """Return a name that no other session has: short, since each request that it sends keeps it."""
+    return uuid.uuid4().hex[:16]
 
 
 @dataclass(slots=True, eq=False)
@@ -110,10 +118,12 @@ class _Session:
     on_tick: Callable[[], None]
     backends: BackendFactory
     owner: str = field(default_factory=worker_name)
+    store: DatabaseStore = field(default_factory=DatabaseStore)
     engine: Engine = field(init=False)
     transports: dict[str, Transport] = field(default_factory=dict)
     endpoints: dict[Transport, int] = field(default_factory=dict)
     in_worker: dict[Transport, tuple[int, str]] = field(default_factory=dict)
+    asked: dict[Transport, ModelRef] = field(default_factory=dict)
     meters: dict[tuple[int, bool], Meter] = field(default_factory=dict)
     afford_at: dict[Meter, float] = field(default_factory=dict)
     supply: Supply = field(default_factory=Supply)
@@ -124,11 +134,14 @@ class _Session:
     is_stopping: bool = False
 
     def __post_init__(self) -> None:
-        self.engine = Engine(owner=self.owner, options=self.options)
+        self.engine = Engine(
+            owner=self.owner, options=self.options, store=self.store, batches=self._make_batch
+        )
 
     def run(self) -> SessionReport:
         _prepare_connection()
         try:
+            self._keep()
             leases.sweeps_settle()
             while True:
                 now = time.monotonic()
@@ -151,6 +164,8 @@ class _Session:
                 transport.close()
         self.engine.release_all()
         leases.budgets_release(owner=self.owner)
+        self.store.save_lengths()
+        store.worker_end(owner=self.owner)
         return SessionReport(self.n_runs, self.is_stopping)
 
     # --- what may change meanwhile --------------------------------------------------------------------------
@@ -164,9 +179,9 @@ class _Session:
     def _tick(self, now: float) -> None:
         self.tick_at = now + self.options.tick
         self.on_tick()
-        control = leases.runs_control(runs=self.engine.runs)
+        control = leases.ranges_control(runs=self.engine.runs)
         for run in self.engine.runs:
-            row = control.get(run.run_id)
+            row = control.get(run.range_id)
             if row is None or row.owner != self.owner:
                 self.engine.stop_run(run, lost=True)
                 continue
@@ -177,7 +192,7 @@ class _Session:
             elif row.minutes_used is not None:
                 self._stop_sweep(
                     run.sweep_id,
-                    f"The budget of {row.minutes_used:,} min is used up. Resume with a larger one to continue.",
+                    f"The budget of {row.minutes_used:,} min is used up. Resume with a larger budget to continue.",
                     state=SweepState.PAUSED,
                 )
         # What is not needed is given back for other workers, and what is, is kept.
@@ -186,9 +201,13 @@ class _Session:
         self._share()
         if now >= self.keep_at:
             self.keep_at = now + self.options.heartbeat
-            if self.engine.runs:
-                leases.runs_keep(owner=self.owner, lease=self.options.lease)
-                store.requests_keep(owner=self.owner, lease=self.options.lease)
+            self._keep()
+
+    def _keep(self) -> None:
+        store.worker_keep(owner=self.owner, lease=self.options.lease)
+        if self.engine.runs:
+            leases.runs_keep(run_ids={run.run_id for run in self.engine.runs}, lease=self.options.lease)
+        self.store.save_lengths()
 
     # --- runs -----------------------------------------------------------------------------------------------
 
@@ -197,9 +216,9 @@ class _Session:
         self.claim_at = now + self.options.tick
         claimed = False
         while True:
-            row = leases.run_claim(
+            row = leases.range_claim(
                 owner=self.owner,
-                lease=self.options.lease,
+                options=self.options,
                 busy=self._busy(),
                 engines=self._engines(),
                 sweep_id=self.sweep_id,
@@ -211,11 +230,11 @@ class _Session:
             try:
                 self.engine.add(self._active(row))
             except (SpecError, BackendError, _RefusedError) as error:
-                leases.run_release(run_id=row.pk, owner=self.owner, error=str(error))
+                leases.range_release(range_id=row.pk, run_id=row.run_id, owner=self.owner, error=str(error))
                 leases.sweeps_settle()
         if claimed:
             self._share()
-        if self.engine.runs and leases.runs_open(sweep_id=self.sweep_id, queues=self.queues).exists():
+        if self.engine.runs and leases.ranges_open(sweep_id=self.sweep_id, queues=self.queues).exists():
             self.on_more()
 
     def _busy(self) -> dict[int | None, int]:
@@ -242,8 +261,10 @@ class _Session:
             if transport in self.in_worker and transport not in at_work:
                 transport.close()
                 del self.transports[key], self.endpoints[transport], self.in_worker[transport]
+                del self.asked[transport]
 
-    def _active(self, row: SweepRun) -> ActiveRun:
+    def _active(self, taken: RunRange) -> ActiveRun:
+        row = taken.run
         spec, endpoints = judge_spec(row.judge), judge_endpoints(row.judge)
         dataset = str(row.dataset)
         if getattr(row.dataset, "is_private") and (  # noqa: B009 (typed as any model)
@@ -266,10 +287,14 @@ class _Session:
             judge_id=row.judge_id,
             dataset_id=row.dataset_id,
             begin=build_strategy(spec),
-            source=self.supply.remaining(row, spec.kind, spec.reference_systems()),
+            source=self.supply.remaining(row, spec.kind, spec.reference_systems(), (taken.first, taken.last)),
+            range_id=taken.pk,
             routes=routes,
             transport=transport,
             sink=_sink(row, spec.kind),
+            batches=batches_of_run(row.pk)
+            if any(route.transport.in_batches for route in routes.values())
+            else frozenset(),
             asked_anew=f" sweep:{row.sweep_id}" if row.sweep.anchors_id is not None else "",
             meters=self._meters(row, is_priced=is_priced) if routes else (),
             priority=row.sweep.priority,
@@ -292,8 +317,10 @@ class _Session:
                 if endpoint.requests_per_minute or endpoint.tokens_per_minute
                 else None,
                 price=endpoint.price_of,
+                in_batches=endpoint.in_batches,
             )
             self.transports[key] = transport
+            self.asked[transport] = model
             self.endpoints[transport] = endpoint.pk
             if endpoint.kind in IN_WORKER:
                 self.in_worker[transport] = (endpoint.pk, model.model)
@@ -323,10 +350,10 @@ class _Session:
         for run in over:
             if run.lost:
                 continue
-            if run.stopping:
-                leases.run_release(run_id=run.run_id, owner=self.owner, error=run.error)
+            if run.stopping or run.waits:
+                self._release(run)
             else:
-                leases.run_finish(run=run, owner=self.owner)
+                leases.range_finish(run=run, owner=self.owner)
                 self.n_runs += 1
         if over:
             gone = {run.sweep_id for run in over} - {run.sweep_id for run in self.engine.runs}
@@ -340,6 +367,25 @@ class _Session:
             # Something has room for another run: look soon, but not at every step.
             self.claim_at = min(self.claim_at, time.monotonic() + (0.0 if over else 0.1))
 
+    def _release(self, run: ActiveRun) -> None:
+        leases.range_release(
+            range_id=run.range_id, run_id=run.run_id, owner=self.owner, error=run.error, waits=run.waits
+        )
+
+    def _make_batch(
+        self, transport: Transport, run: ActiveRun, requests: Sequence[InFlightRequest]
+    ) -> BatchMade:
+        asked = replace(self.asked[transport], model=requests[0].wire.model)
+        return batch_make(
+            owner=self.owner,
+            run_id=run.run_id,
+            sweep_id=run.sweep_id,
+            endpoint_id=self.endpoints[transport],
+            asked=asked.to_dict(),
+            requests=[(request.hash, *transport.typical(request.wire)) for request in requests],
+            is_priced=transport.is_priced,
+        )
+
     # --- trouble --------------------------------------------------------------------------------------------
 
     def _act_on_troubles(self) -> None:
@@ -350,6 +396,9 @@ class _Session:
         for transport in self.engine.transports():
             if transport.closed is not None:
                 self._afford(transport, transport.closed)
+        over, self.engine.over_budget = self.engine.over_budget, []
+        for transport, request in over:
+            self._over_budget(transport, request)
 
     def _afford(self, transport: Transport, request: InFlightRequest) -> None:
         """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
@@ -364,10 +413,27 @@ class _Session:
             transport.dispatch(now)  # at once, before the next tick gives back what is not used
             return
         self.afford_at[meter] = now + self.options.tick / 4
-        if meter.n_sent == 0 and not meter.others:
+        if meter.n_sent == 0 and (waits := batches_waiting(meter.sweep_id)):
+            # What batches do not use of the budget is given back when they end: until then nobody waits here.
+            for run in self.engine.runs:
+                if run.sweep_id == meter.sweep_id:
+                    run.waits |= waits
+                    self.engine.stop_run(run)
+        elif meter.n_sent == 0 and not meter.others:
             cost, tokens = transport.typical(request.wire)
             message = meter.message(request.asked, cost if meter.is_money else tokens)
             self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
+
+    def _over_budget(self, transport: Transport, request: InFlightRequest) -> None:
+        """Stop a sweep whose budget pays for no request of a batch, unless another worker may give some back."""
+        cost, tokens = transport.typical(request.wire)
+        for meter in request.payer.meters:
+            self._reserve(meter)
+            amount = cost if meter.is_money else tokens
+            free = meter.limit - meter.spent - meter.others
+            if not meter.others and free < amount:
+                message = meter.message(request.asked, amount)
+                self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
 
     def _reserve(self, meter: Meter, *, more: float = 0.0, at_once: int = 0) -> None:
         leases.budget_reserve(
@@ -384,7 +450,9 @@ class _Session:
         """Stop what asks an endpoint, or one model of it."""
         logger.warning("%s", message)
         runs = [run for run in self.engine.runs if run.asks(transport, model) and not run.stopping]
-        message = f"{message.rstrip('.')}. What has arrived is kept; resume the sweep when this is mended."
+        message = (
+            f"{message.rstrip('.')}. Answers received so far are kept; resume the sweep when this is fixed."
+        )
         for run in runs:
             self.engine.stop_run(run, error=message, grace=self.options.cancel_grace)
         leases.endpoint_runs_stop(
@@ -407,7 +475,8 @@ class _Session:
             self.engine.release_all()
             leases.budgets_release(owner=self.owner)
             for run in self.engine.runs:
-                leases.run_release(run_id=run.run_id, owner=self.owner)
+                self._release(run)
+            store.worker_end(owner=self.owner)
         except DatabaseError:
             logger.warning("Leases could not be released; they will expire.", exc_info=True)
 

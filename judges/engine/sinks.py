@@ -4,8 +4,8 @@ from functools import partial
 
 from judges.backends.answerers import answerers_text
 from judges.engine.codec import Result
-from judges.engine.store import Row, results_save
-from judges.engine.works import Sink, Work
+from judges.engine.store import results_save
+from judges.engine.works import Row, Sink, Work
 from judges.models import AnchorVerdict, Generation, Judgment
 
 _VERDICT = {
@@ -31,9 +31,15 @@ def _spent(work: Work) -> Row:
 
 
 def _judgment(work: Work, result: Result) -> Row:
-    # A server that counts no tokens says 0.
-    tokens = (work.prompt_tokens or None, work.completion_tokens or None)
-    return (work.run.judge_id, *_verdict(work, result), result[-2], *tokens, *_spent(work))
+    status, choice, probability, value, thought, text = result
+    item = work.item
+    # In one piece, since it is made for every judgment. A server that counts no tokens says 0.
+    return (
+        *(work.run.judge_id, item.item_id, item.order, status, choice, probability, value, text),
+        *(work.requests, thought, work.prompt_tokens or None, work.completion_tokens or None),
+        work.reasoning_tokens or None,
+        *(work.cost, work.latency, answerers_text(work.answerers) if work.answerers else ""),
+    )
 
 
 def _generation(work: Work, result: Result) -> Row:
@@ -54,7 +60,7 @@ def _anchor_verdict(work: Work, result: Result) -> Row:
     return (work.run.sweep_id, *_verdict(work, result), *_spent(work))
 
 
-_TOKENS = {"prompt_tokens": "int", "completion_tokens": "int"}
+_TOKENS = {"prompt_tokens": "int", "completion_tokens": "int", "reasoning_tokens": "int"}
 _OF_JUDGMENTS = {"judge_id": "bigint", **_VERDICT, "thought": "text", **_TOKENS, **_SPENT}
 _OF_GENERATIONS = {
     "contestant_id": "bigint",

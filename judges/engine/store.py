@@ -5,45 +5,35 @@ which alone costs more than the 100 microseconds that the whole engine may take 
 quickest with one prepared statement for many rows, PostgreSQL with one binary array a column.
 """
 
+import os
+import random
+import socket
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Model
+from django.db.models import Exists, Model, OuterRef
 from django.utils import timezone
 
 from judges.backends.wire import answer_from_json
-from judges.models import ModelRequest, RequestState, SweepRun
-from judges.strategies.types import Answer
+from judges.engine.request_store import StoredRequest
+from judges.engine.works import Row
+from judges.models import ModelRequest, RequestBatch, RequestState, RequestText, SweepRun, TextBlock, Worker
+from judges.selectors.requests import BLOCK_BITS, least_block_key
 
 REQUESTS = ModelRequest._meta.db_table
+TEXTS = RequestText._meta.db_table
+BLOCKS = TextBlock._meta.db_table
 RUNS = SweepRun._meta.db_table
+BLOCK = 32
+"""Texts in one block: larger ones are hardly smaller for each text, and are read to show one."""
+BATCH = "batch-"
+"""How the name of an owner begins that is a batch and no worker."""
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRequest:
-    """A request row as it is now.
-
-    Attributes
-    ----------
-    state : str
-        A value of RequestState.
-    answer : Answer or None
-        Only of a done request.
-    """
-
-    hash: str
-    state: str
-    answer: Answer | None
-    error: str
-    owner: str
-    attempts: int
 
 
 def database_time(moment: datetime) -> Any:
@@ -51,28 +41,77 @@ def database_time(moment: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(moment)
 
 
-def requests_claim(rows: Iterable[Row], *, owner: str, lease: float) -> int:
+def worker_keep(*, owner: str, lease: float) -> None:
+    """Give a sign of life for all that this worker has claimed."""
+    Worker.objects.update_or_create(
+        name=owner,
+        defaults={"lease_until": timezone.now() + timedelta(seconds=lease)},
+        create_defaults={
+            "lease_until": timezone.now() + timedelta(seconds=lease),
+            "host": f"{socket.gethostname()[:80]}:{os.getpid()}",
+        },
+    )
+
+
+def worker_end(*, owner: str) -> None:
+    """Give up all that a worker has claimed: others may take it over at once."""
+    Worker.objects.filter(name=owner).delete()
+
+
+def requests_claim(rows: Iterable[Row], *, owner: str) -> int:
     """Insert the requests that nobody has, as this worker's; returns how many those are.
 
     Parameters
     ----------
-    rows : iterable of (hash, kind, endpoint, model, payload as JSON text)
+    rows : iterable of (hash, key of the form, digest of the text)
     """
-    now = timezone.now()
     return _insert(
         REQUESTS,
-        {"hash": "text", "kind": "text", "endpoint": "text", "model": "text", "payload": "jsonb"},
+        {"hash": "text", "form_id": "bigint", "text": "bytea"},
         # In one order everywhere: on PostgreSQL two workers that insert the same hashes wait for one another.
         sorted(rows),
         {
             "state": RequestState.CLAIMED.value,
             "owner": owner,
-            "lease_until": database_time(now + timedelta(seconds=lease)),
             "attempts": 0,
             "error": "",
-            "created_at": database_time(now),
+            "created_at": database_time(timezone.now()),
         },
     )
+
+
+def texts_save(texts: Mapping[bytes, bytes]) -> None:
+    """Store the texts that are not stored yet, by their digests: many in a block, compressed together.
+
+    Texts that are asked at the same time have most of their words in common. After the claims of requests in a
+    transaction, never before: two workers that store the same would wait for one another.
+    """
+    digests = sorted(texts)
+    blocks = [digests[start : start + BLOCK] for start in range(0, len(digests), BLOCK)]
+    keys = block_keys(len(blocks))
+    rows = [
+        (each, key, place) for key, some in zip(keys, blocks, strict=True) for place, each in enumerate(some)
+    ]
+    if _insert(TEXTS, {"digest": "bytea", "block": "bigint", "place": "smallint"}, rows, {}) < len(rows):
+        ours: set[bytes] = set()
+        for chunk in _chunks(digests):
+            found = RequestText.objects.filter(digest__in=chunk, block__in=keys)
+            ours.update(bytes(each) for each in found.values_list("digest", flat=True))
+        # A text that another worker stored leaves its place empty.
+        blocks = [[each if each in ours else b"" for each in some] for some in blocks]
+    bodies = [
+        (key, zlib.compress(b"\n".join(texts[each] if each else b"" for each in some), 1))
+        for key, some in zip(keys, blocks, strict=True)
+        if any(some)
+    ]
+    _insert(BLOCKS, {"id": "bigint", "body": "bytea"}, bodies, {})
+
+
+def block_keys(n: int) -> list[int]:
+    """Return keys for new blocks: they grow with time, and chance tells those of two workers apart."""
+    least = least_block_key(timezone.now())
+    first = random.getrandbits(BLOCK_BITS - 1)
+    return [least + first + k for k in range(n)]
 
 
 def answers_save(rows: Sequence[Row]) -> int:
@@ -97,6 +136,7 @@ def answers_save(rows: Sequence[Row]) -> int:
         f"answer = v.answer::jsonb, attempts = v.attempts FROM {_unnested(columns)} "
         "WHERE r.hash = v.hash AND r.state = 'claimed'",
         [now],
+        columns,
         sorted(rows, key=lambda row: row[2]),
     )
 
@@ -106,7 +146,10 @@ def refusals_save(rows: Iterable[tuple[str, str, int]]) -> None:
     now = timezone.now()
     for each, error, attempts in sorted(rows):
         ModelRequest.objects.filter(hash=each, state=RequestState.CLAIMED).update(
-            state=RequestState.FAILED, error=error, attempts=attempts, finished_at=now
+            state=RequestState.FAILED,
+            error=error or "It failed without a reason.",
+            attempts=attempts,
+            finished_at=now,
         )
 
 
@@ -144,24 +187,40 @@ def requests_look_up(hashes: Iterable[str]) -> dict[str, StoredRequest]:
             each, state, answer, *rest = values
             done = state == RequestState.DONE and answer is not None
             found[each] = StoredRequest(each, state, answer_from_json(answer) if done else None, *rest)
+    batches = {row.owner for row in found.values() if row.state == "claimed" and is_batch(row.owner)}
+    if batches:
+        opened = RequestBatch.objects.filter(key__in=batches, ended_at=None).values_list("key", flat=True)
+        for key in set(opened):
+            for each, row in list(found.items()):
+                if row.owner == key and row.state == "claimed":
+                    found[each] = replace(row, batch=key)
     return found
 
 
-def requests_take_over(hashes: Iterable[str], *, owner: str, lease: float) -> set[str]:
-    """Claim requests whose worker gave no sign of life; returns those that are now this worker's."""
-    now = timezone.now()
+def is_batch(owner: str) -> bool:
+    """Whether requests of this owner are in a batch."""
+    return owner.startswith(BATCH)
+
+
+def held_by_batch() -> Exists:
+    """Return the condition of a request that an open batch has."""
+    return Exists(RequestBatch.objects.filter(key=OuterRef("owner"), ended_at=None))
+
+
+def requests_take_over(hashes: Iterable[str], *, owner: str) -> set[str]:
+    """Claim requests whose worker gave no sign of life, and that no open batch has; returns those that are ours now."""
     won: set[str] = set()
-    for chunk in _chunks(list(hashes)):
+    alive = Worker.objects.filter(name=OuterRef("owner"), lease_until__gte=timezone.now())
+    for chunk in _chunks(sorted(hashes)):
         with transaction.atomic():
             rows = ModelRequest.objects.filter(hash__in=chunk, state=RequestState.CLAIMED)
-            rows.filter(lease_until__lt=now).update(owner=owner, lease_until=now + timedelta(seconds=lease))
+            rows.filter(~Exists(alive), ~held_by_batch()).update(owner=owner)
             won.update(rows.filter(owner=owner).values_list("hash", flat=True))
     return won
 
 
 def requests_release(hashes: Iterable[tuple[str, int]], *, owner: str) -> None:
     """Give up claims: (hash, attempts) each. One that was never sent leaves no trace."""
-    now = timezone.now()
     rows = list(hashes)
     mine = ModelRequest.objects.filter(owner=owner, state=RequestState.CLAIMED)
     for chunk in _chunks([each for each, attempts in rows if not attempts]):
@@ -172,14 +231,7 @@ def requests_release(hashes: Iterable[tuple[str, int]], *, owner: str) -> None:
             by_attempts.setdefault(attempts, []).append(each)
     for attempts, sent in by_attempts.items():
         for chunk in _chunks(sent):
-            mine.filter(hash__in=chunk).update(lease_until=now, attempts=attempts)
-
-
-def requests_keep(*, owner: str, lease: float) -> None:
-    """Give a sign of life for all claims of this worker."""
-    ModelRequest.objects.filter(owner=owner, state=RequestState.CLAIMED).update(
-        lease_until=timezone.now() + timedelta(seconds=lease)
-    )
+            mine.filter(hash__in=chunk).update(owner="", attempts=attempts)
 
 
 def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Row], same: dict[str, Any]) -> int:
@@ -201,7 +253,7 @@ def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Row], same: d
         with connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608
-                [(*row, *tail) for row in rows],
+                [(*row, *tail) for row in rows] if tail else rows,
             )
             return int(cursor.rowcount)
     # jsonb comes as text that is JSON itself.
@@ -211,16 +263,17 @@ def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Row], same: d
         f"INSERT INTO {table} ({names}) SELECT {values} FROM {_unnested(columns)} "  # noqa: S608
         "ON CONFLICT DO NOTHING",
         list(same.values()),
+        columns,
         rows,
     )
 
 
 def _unnested(columns: Mapping[str, str]) -> str:
-    arrays = ", ".join(f"%b::{'text' if kind == 'jsonb' else kind}[]" for kind in columns.values())
+    arrays = ", ".join(f"%s::{'text' if kind == 'jsonb' else kind}[]" for kind in columns.values())
     return f"unnest({arrays}) AS v({', '.join(columns)})"
 
 
-def _execute_arrays(statement: str, first: list[Any], rows: Sequence[Row]) -> int:
+def _execute_arrays(statement: str, first: list[Any], columns: Mapping[str, str], rows: Sequence[Row]) -> int:
     """Execute a statement of PostgreSQL with the parameters `first` and then an array a column of `rows`.
 
     By a cursor of psycopg's own: Django's writes the parameters into the statement as text, which takes longer
@@ -228,10 +281,37 @@ def _execute_arrays(statement: str, first: list[Any], rows: Sequence[Row]) -> in
     """
     import psycopg
 
+    arrays = [
+        array_text(values, kind)
+        for values, kind in zip(zip(*rows, strict=True), columns.values(), strict=True)
+    ]
     connection.ensure_connection()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.execute(statement, [*first, *map(list, zip(*rows, strict=True))])
+        cursor.execute(statement, [*first, *arrays])
         return cursor.rowcount
+
+
+_NUMBERS = frozenset({"bigint", "int", "integer", "smallint", "float8"})
+
+
+def array_text(values: Sequence[Any], kind: str) -> str:
+    """Return values as the text of a PostgreSQL array: psycopg's own dumper of lists takes ten times as long.
+
+    >>> array_text([1, None, 3], "bigint")
+    '{1,NULL,3}'
+    """
+    if kind in _NUMBERS:
+        written: Iterable[str] = (
+            ["NULL" if each is None else str(each) for each in values] if None in values else map(str, values)
+        )
+    elif kind == "bytea":
+        written = ["NULL" if each is None else f'"\\\\x{each.hex()}"' for each in values]
+    else:
+        written = [
+            "NULL" if each is None else '"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            for each in values
+        ]
+    return "{" + ",".join(written) + "}"
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

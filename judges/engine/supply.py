@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, TypeAlias
 
-from annotation.selectors.judging import GENERATION, ItemSlice
-from judges.models import Anchor, AnchorVerdict, Generation, Judgment, SweepRun
-from judges.selectors.items import is_presented, item_views, orders_of, sweep_slice, view_presented
+from django.db.models import QuerySet
+
+from annotation.selectors.judging import GENERATION, Between, ItemSlice
+from judges.models import Anchor, AnchorVerdict, Generation, Judgment, Orders, SweepRun
+from judges.selectors.items import item_views, sweep_slice
+from judges.strategies.presentation import is_presented, orders_of, view_presented
 from judges.strategies.types import ItemView
 
 CACHED_ITEMS = 5000
-"""Items of the last dataset that are kept for the next judge."""
+"""Items that are kept for the next judge."""
+
+_Key: TypeAlias = tuple[int, str, ItemSlice, frozenset[str], Between]
 
 
 class Supply:
-    """Reads the items of runs, lazily; those of the last dataset are kept if they are not many.
+    """Reads the items of ranges of runs, lazily; the last ones are kept if they are not many.
 
     They come in the order of their source, both presentation orders (and all samples) of an item side by side: so
     requests with a common beginning are sent one after the other, and an engine that keeps the state of prefixes
@@ -21,29 +27,32 @@ class Supply:
     """
 
     def __init__(self) -> None:
-        self._key: tuple[int, str, ItemSlice, frozenset[str]] | None = None
-        self._views: list[tuple[ItemView, ItemView]] = []
+        self._kept: dict[_Key, list[tuple[ItemView, ItemView]]] = {}
 
     def remaining(
-        self, run: SweepRun, kind: str, reference_systems: frozenset[str] = frozenset()
+        self,
+        run: SweepRun,
+        kind: str,
+        reference_systems: frozenset[str] = frozenset(),
+        between: Between = (0, None),
     ) -> Iterator[ItemView]:
-        """Yield what is to be judged, or answered, and has not been."""
+        """Yield what is to be judged, or answered, in a range of keys, and has not been."""
         if run.sweep.anchors_id is not None:
             return self._anchors(run, kind, reference_systems)
         if kind == GENERATION:
-            return self._generations(run)
-        return self._judgments(run, kind, reference_systems)
+            return self._generations(run, between)
+        return self._judgments(run, kind, reference_systems, between)
 
-    def _judgments(self, run: SweepRun, kind: str, reference_systems: frozenset[str]) -> Iterator[ItemView]:
+    def _judgments(
+        self, run: SweepRun, kind: str, reference_systems: frozenset[str], between: Between
+    ) -> Iterator[ItemView]:
         sweep = run.sweep
-        judged = set(
-            Judgment.objects.filter(
-                judge_id=run.judge_id, item__dataset_id=run.dataset_id, sample=0
-            ).values_list("item_id", "order")
-        )
-        for views in self._of(run.dataset_id, kind, sweep_slice(sweep), reference_systems):
+        rows = Judgment.objects.filter(judge_id=run.judge_id, item__dataset_id=run.dataset_id, sample=0)
+        judged = set(_in_range(rows, "item_id", between).values_list("item_id", "order"))
+        fixed = () if sweep.orders == Orders.RANDOM else orders_of(sweep.orders, kind, sweep.seed, "")
+        for views in self._of(run.dataset_id, kind, sweep_slice(sweep), reference_systems, between):
             first = views[0]
-            for order in orders_of(sweep.orders, kind, sweep.seed, first.external_id):
+            for order in fixed or orders_of(sweep.orders, kind, sweep.seed, first.external_id):
                 if (first.item_id, order) not in judged:
                     yield views[order]
 
@@ -61,13 +70,10 @@ class Supply:
                 if (view.item_id, order) in left:
                     yield view_presented(view, order)
 
-    def _generations(self, run: SweepRun) -> Iterator[ItemView]:
-        made = set(
-            Generation.objects.filter(
-                contestant_id=run.judge_id, instruction__dataset_id=run.dataset_id
-            ).values_list("instruction_id", "sample")
-        )
-        for view, _ in self._of(run.dataset_id, GENERATION, sweep_slice(run.sweep)):
+    def _generations(self, run: SweepRun, between: Between) -> Iterator[ItemView]:
+        rows = Generation.objects.filter(contestant_id=run.judge_id, instruction__dataset_id=run.dataset_id)
+        made = set(_in_range(rows, "instruction_id", between).values_list("instruction_id", "sample"))
+        for view, _ in self._of(run.dataset_id, GENERATION, sweep_slice(run.sweep), frozenset(), between):
             for sample in range(run.sweep.samples):
                 if (view.item_id, sample) not in made:
                     yield replace(view, sample=sample) if sample else view
@@ -77,20 +83,33 @@ class Supply:
         dataset_id: int,
         kind: str,
         part: ItemSlice,
-        reference_systems: frozenset[str] = frozenset(),
+        reference_systems: frozenset[str],
+        between: Between,
     ) -> Iterator[tuple[ItemView, ItemView]]:
         """Yield each item as it is presented in either order; only pairs have a second one."""
-        key = (dataset_id, kind, part, reference_systems)
-        if self._key == key:
-            yield from self._views
+        key = (dataset_id, kind, part, reference_systems, between)
+        if key in self._kept:
+            yield from self._kept[key]
             return
         views: list[tuple[ItemView, ItemView]] = []
         for view in item_views(
-            dataset_id=dataset_id, kind=kind, part=part, reference_systems=reference_systems
+            dataset_id=dataset_id,
+            kind=kind,
+            part=part,
+            between=between,
+            reference_systems=reference_systems,
         ):
             both = (view, view_presented(view, 1) if is_presented(kind) else view)
             if len(views) <= CACHED_ITEMS:
                 views.append(both)
             yield both
         if len(views) <= CACHED_ITEMS:
-            self._key, self._views = key, views
+            if sum(map(len, self._kept.values())) + len(views) > CACHED_ITEMS:
+                self._kept.clear()
+            self._kept[key] = views
+
+
+def _in_range(rows: QuerySet[Any], name: str, between: Between) -> QuerySet[Any]:
+    first, last = between
+    rows = rows.filter(**{f"{name}__gte": first}) if first else rows
+    return rows if last is None else rows.filter(**{f"{name}__lte": last})

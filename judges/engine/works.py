@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, TransientBackendError
@@ -16,8 +16,10 @@ from judges.backends.wire import WireRequest
 from judges.engine.codec import Result
 from judges.engine.meters import Meter, Model, Pace, likely_tokens
 from judges.engine.options import EngineOptions
-from judges.engine.store import Row
 from judges.strategies.types import Answer, Decoding, ItemView, Sent, Steps, Yielded
+
+Row: TypeAlias = tuple[Any, ...]
+"""A row of a table, as it is stored."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +63,7 @@ class Route:
 
 @dataclass(slots=True, eq=False)
 class ActiveRun:
-    """A run that this worker has claimed: one judge, or contestant, over one dataset.
+    """A range of a run that this worker has claimed: one judge, or contestant, over items of one dataset.
 
     Attributes
     ----------
@@ -91,6 +93,10 @@ class ActiveRun:
         Another worker has it: its row is not ours to write.
     n_open, n_sent, n_started : int
         Works under way, requests under way that it pays for, and works in all.
+    batches : frozenset of str
+        Batches that were made for it: what they answered is its own, not shared.
+    waits : set of str
+        Open batches that works of it wait for. These are closed, and begun again when the batches are over.
     """
 
     run_id: int
@@ -114,9 +120,12 @@ class ActiveRun:
     lost: bool = False
     error: str = ""
     deadline: float = 0.0
+    range_id: int = 0
     n_open: int = 0
     n_sent: int = 0
     n_started: int = 0
+    batches: frozenset[str] = frozenset()
+    waits: set[str] = field(default_factory=set)
     counts: Counts = field(default_factory=Counts)
 
     def transports(self) -> set[Transport]:
@@ -163,12 +172,14 @@ class Work:
     steps: Steps | None = None
     answers: list[Answer | None] = field(default_factory=list)
     missing: int = 0
+    n_held: int = 0
     single: bool = True
     requests: int = 0
     cost: float = 0.0
     latency: float = 0.0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     closed: bool = False
     answerers: set[tuple[str, str, str]] = field(default_factory=set)
 
@@ -184,6 +195,7 @@ class Work:
         self.single = single
         self.answers = [None] * n
         self.missing = n
+        self.n_held = 0
 
     def take(self, index: int, answer: Answer, asked: str) -> bool:
         """Keep the answer to one of the requests it waits for; True when that was the last one."""
@@ -196,7 +208,13 @@ class Work:
         self.latency += answer.latency_ms
         self.prompt_tokens += answer.prompt_tokens
         self.completion_tokens += answer.completion_tokens
+        self.reasoning_tokens += answer.reasoning_tokens
         return not self.missing
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all that it waits for is in batches."""
+        return 0 < self.n_held >= self.missing
 
     def sent(self) -> Sent:
         """Return what the strategy is to be sent: one answer, or as many as it asked for."""
@@ -211,12 +229,12 @@ class InFlightRequest:
 
     Attributes
     ----------
+    shown : bytes
+        `WireRequest.shown`, which is stored when it is claimed.
     waiters : list of (Work, int)
         Who waits, and for which of its requests.
     payer : ActiveRun
         The run that the request is counted for: the first that goes on when it is sent.
-    canonical : str
-        The request as canonical JSON: what is hashed is what is stored.
     attempts : int
         How often it was sent, in earlier lives of its row too.
     is_sent : bool
@@ -233,8 +251,8 @@ class InFlightRequest:
 
     hash: str
     wire: WireRequest
-    canonical: str
     transport: Transport
+    shown: bytes = b""
     waiters: list[tuple[Work, int]] = field(default_factory=list)
     payer: ActiveRun = field(init=False)
     booked: list[tuple[Meter, float]] = field(default_factory=list)
@@ -256,13 +274,17 @@ class InFlightRequest:
 
     def payer_chosen(self) -> ActiveRun:
         """Return who pays if it is sent now: a run whose budget is spent must not hold up another that waits too."""
-        going = (work.run for work, _ in self.waiters if not work.closed and not work.run.stopping)
-        return next(going, self.waiters[0][0].run)
+        for work, _ in self.waiters:
+            if not work.closed and not work.run.stopping:
+                return work.run
+        return self.waiters[0][0].run
 
     def sent(self) -> None:
         """Note that it is with the backend."""
         self.is_sent = True
         self.payer.n_sent += 1
+        if not self.payer.meters:
+            return
         cost, tokens = self.transport.typical(self.wire)
         self.booked = [
             (meter, meter.expected(self.asked, cost if meter.is_money else tokens))
@@ -275,9 +297,10 @@ class InFlightRequest:
         """Note that it is with the backend no more."""
         self.is_sent = False
         self.payer.n_sent -= 1
-        for meter, amount in self.booked:
-            meter.ended(self.asked, amount)
-        self.booked = []
+        if self.booked:
+            for meter, amount in self.booked:
+                meter.ended(self.asked, amount)
+            self.booked = []
 
     def pass_on(self) -> None:
         """Let another run that waits pay for it; what it paid for before stays counted there."""
@@ -295,8 +318,14 @@ class InFlightRequest:
 
     def is_wanted(self) -> bool:
         """Whether a run that goes on waits for it."""
-        return any(not work.closed and not work.run.stopping for work, _ in self.waiters)
+        for work, _ in self.waiters:  # noqa: SIM110 (a generator costs as much as the look)
+            if not work.closed and not work.run.stopping:
+                return True
+        return False
 
+
+OVERLOADED = (502, 503, 504, 529)
+"""Statuses of a server, or of what stands before it, that has too much to do."""
 
 Arrival: TypeAlias = tuple[InFlightRequest, Answer | BackendError]
 
@@ -308,10 +337,14 @@ class Transport:
     (out of attempts; whether they or the endpoint are to blame shows when another request is answered).
 
     The endpoint's capacity bounds what is in flight. When it answers "too many" (HTTP 429), the bound is
-    halved and sending pauses for as long as it asks; each answer then raises the bound a little, as in TCP.
+    halved and sending pauses for as long as it asks; each answer then raises the bound a little, as in TCP. A
+    server that is overloaded without saying so (502 to 504, 529, no answer in time) has the bound halved too: of
+    fewer at a time, it answers more.
     Where other workers ask the same endpoint, capacity and pace are shared in equal parts.
 
     Requests are sent in the order in which they were asked for, so that those with a common beginning stay together.
+
+    Of an endpoint that answers in batches nothing is sent here: the engine takes what is ready into a batch.
     """
 
     def __init__(
@@ -323,7 +356,9 @@ class Transport:
         is_priced: bool = False,
         pace: Pace | None = None,
         price: Callable[[str], tuple[float, float]] = lambda _model: (0.0, 0.0),
+        in_batches: bool = False,
     ) -> None:
+        self.in_batches = in_batches
         self.name = name
         self.backend = backend
         self.options = options
@@ -339,6 +374,7 @@ class Transport:
         self.n_pauses = 0
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
+        self._eased_until = 0.0
         self.pace = pace
         self.price = price
         self.closed: InFlightRequest | None = None
@@ -349,13 +385,18 @@ class Transport:
 
     def share(self, n: int) -> None:
         """Take an n-th of what the endpoint offers, since so many ask it."""
-        self.ceiling = max(self.backend.capacity // max(n, 1), 1)
+        if self.in_batches:
+            self.ceiling = self.target = self.options.batch_requests
+            return
+        self.ceiling = max(min(self.backend.capacity // max(n, 1), self.options.most_in_flight), 1)
         self.target = self.ceiling + max(self.options.lookahead, self.ceiling // 2)
         if self.pace is not None:
             self.pace.share(1.0 / max(n, 1))
 
     def dispatch(self, now: float) -> None:
         """Send what may be sent now."""
+        if self.in_batches:
+            return
         while self.delayed and self.delayed[0][0] <= now:
             self.ready.appendleft(heapq.heappop(self.delayed)[2])
         self.closed = None
@@ -369,7 +410,7 @@ class Transport:
             if request.dropped:
                 continue
             request.payer = request.payer_chosen()
-            if self.shut(request) is not None:
+            if request.payer.meters and self.shut(request) is not None:
                 held.append(request)
                 self.closed = request
                 continue
@@ -440,6 +481,8 @@ class Transport:
 
     def next_due(self, now: float) -> float:
         """Return the seconds until something may be sent again; infinite if nothing waits for time."""
+        if self.in_batches:
+            return float("inf")
         due = self.delayed[0][0] if self.delayed else float("inf")
         if self.ready and self.paused_until > now:
             due = min(due, self.paused_until)
@@ -467,12 +510,20 @@ class Transport:
             self._slow_down(now, pause or self._backoff(min(request.pauses, 6)))
             self.ready.appendleft(request)
             return
+        if error.status in OVERLOADED or (error.status is None and error.was_sent):
+            self._ease(now)
         request.failures += 1
         if request.failures >= self.options.max_attempts:
             self.suspended.append(request)
         else:
             due = now + self._backoff(request.failures)
             heapq.heappush(self.delayed, (due, next(self._numbers), request))
+
+    def _ease(self, now: float) -> None:
+        # What was sent together fails together, and halves the bound once.
+        if now >= self._eased_until:
+            self._eased_until = now + self.options.backoff
+            self.limit = max(min(self.limit, self.ceiling) / 2.0, 1.0)
 
     def _slow_down(self, now: float, seconds: float) -> None:
         # Those that were sent together are refused together: one halving for all of them.

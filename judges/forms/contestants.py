@@ -22,13 +22,13 @@ class PairsForm(forms.Form):
     contestants = forms.ModelMultipleChoiceField(
         queryset=Judge.objects.none(),
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each makes a pair of every instruction that it answered.",
+        help_text="Each contestant gives one pair per instruction that it answered.",
     )
     against = forms.ChoiceField(
         label="Beside", widget=forms.Select, help_text="The other response of each pair."
     )
     samples = forms.ChoiceField(
-        choices=[(FIRST, "The first of each instruction"), (ALL, "All, a pair each")],
+        choices=[(FIRST, "The first of each instruction"), (ALL, "All, one pair each")],
         widget=forms.RadioSelect,
         initial=FIRST,
     )
@@ -36,10 +36,10 @@ class PairsForm(forms.Form):
         min_value=0,
         max_value=MAX_SEED,
         initial=0,
-        help_text="Draws which of the two responses comes first, so that the place tells nothing.",
+        help_text="Randomizes which of the two responses comes first.",
     )
     name = forms.SlugField(max_length=64, label="Name of the new dataset")
-    title = forms.CharField(max_length=200, required=False, label="Its title")
+    title = forms.CharField(max_length=200, required=False, label="Title")
 
     def __init__(self, data: Any = None, *, source: Dataset) -> None:
         super().__init__(data, initial={"name": f"{source.name[:58]}-pairs"})

@@ -12,14 +12,24 @@ from judges.backends.settings import POOLINGS
 from judges.backends.transformers import DTYPES
 from judges.backends.vllm_options import VLLMOptions
 from judges.forms.redrawn import RedrawnMixin, rows_wanted
-from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queue, Structured
+from judges.models import (
+    ENDPOINT_KINDS,
+    IN_WORKER,
+    WITH_BATCHES,
+    BackendKind,
+    Endpoint,
+    Queue,
+    Structured,
+)
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import checked_options
+from judges.strategies.thinking import FORMS, OFFERED
 
 ABOUT_KINDS: Mapping[str, str] = {
-    BackendKind.OPENAI: "Any server that speaks the OpenAI protocol: vllm serve, a gateway, many vendors.",
-    BackendKind.LITELLM: "A vendor with a protocol of its own, spoken by LiteLLM.",
-    BackendKind.VLLM: "The model runs inside the worker, which keeps it warm and full.",
+    BackendKind.OPENAI: "Any server with the OpenAI API: vllm serve, a gateway, many vendors.",
+    BackendKind.ANTHROPIC: "Anthropic's Messages API, with or without batches.",
+    BackendKind.LITELLM: "A vendor with another API, through LiteLLM.",
+    BackendKind.VLLM: "The model runs inside the worker, which keeps it loaded.",
     BackendKind.VLLM_SERVER: "The worker starts vllm serve for a model and stops it afterwards.",
     BackendKind.TRANSFORMERS: "Small models, encoders and reward models, on processors or accelerators.",
 }
@@ -32,6 +42,8 @@ OPTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "pooling": IN_WORKER,
     "device": (BackendKind.TRANSFORMERS,),
     "batch_size": (BackendKind.TRANSFORMERS,),
+    "reasoning_parser": VLLM_KINDS,
+    "thinking_form": (BackendKind.OPENAI,),
 }
 """The options that have a field of their own, and the kinds that know them."""
 WHERE_EMPTY: Mapping[str, Any] = {
@@ -55,7 +67,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         required=False,
         choices=[(Queue.CPU.value, "Processors (cpu)"), (Queue.GPU.value, "Accelerators (gpu)")],
         label="Workers",
-        help_text="Which workers run it; a worker names its queues when it is started.",
+        help_text="Which workers run it. You name a worker's queues when you start it.",
     )
     dtype = forms.ChoiceField(
         required=False,
@@ -63,30 +75,56 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         label="Number format",
     )
     quantization = forms.CharField(
-        required=False, max_length=40, help_text="Such as awq, gptq or fp8; empty: as the model says."
+        required=False, max_length=40, help_text="Such as awq, gptq or fp8. If empty, that of the model."
     )
     tensor_parallel_size = forms.IntegerField(
-        required=False, min_value=1, label="Accelerators a model", help_text="Tensor parallelism."
+        required=False, min_value=1, label="Accelerators per model", help_text="Tensor parallelism."
     )
     max_model_len = forms.IntegerField(
-        required=False, min_value=16, label="Longest context", help_text="In tokens; empty: the model's own."
+        required=False,
+        min_value=16,
+        label="Longest context",
+        help_text="In tokens. If empty, that of the model.",
     )
     pooling = forms.ChoiceField(
         required=False,
-        choices=[("", "As the model says"), *((name, name) for name in POOLINGS if name)],
+        choices=[("", "That of the model"), *((name, name) for name in POOLINGS if name)],
         help_text="Of encoders: how tokens become one vector.",
     )
     device = forms.CharField(
-        required=False, max_length=40, help_text="Such as cpu or cuda:0; empty: what there is."
+        required=False, max_length=40, help_text="Such as cpu or cuda:0. If empty, what is available."
     )
     batch_size = forms.IntegerField(
-        required=False, min_value=1, label="Texts at a time", help_text="In one batch."
+        required=False, min_value=1, label="Batch size (texts)", help_text="In one batch."
+    )
+    reasoning_parser = forms.CharField(
+        required=False,
+        max_length=40,
+        help_text="Of thinking models, such as qwen3 or deepseek_r1: vLLM then sends thoughts apart from the answer.",
+    )
+    thinking_form = forms.ChoiceField(
+        required=False,
+        choices=[
+            ("", f"As {FORMS[OFFERED[0]].title} does"),
+            *((name, FORMS[name].title) for name in OFFERED[1:]),
+        ],
+        label="Thinking settings",
+        help_text="How the server is told how much to think. A judge sets its reasoning effort or thinking budget.",
     )
     other_options = forms.CharField(
         required=False,
         label="Other options",
         help_text='JSON, such as {"enforce_eager": true}. Never a key: it belongs in an environment variable.',
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "mono"}),
+    )
+
+    addresses = forms.CharField(
+        required=False,
+        label="Asked at",
+        help_text="Where the server is asked, if not at its address: one address a line. Copies of a server share the "
+        "requests, and one that fails is left out until it answers again. Judges and stored answers keep the address "
+        "above as the server's name, so you can change these at any time.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "class": "mono"}),
     )
 
     class Meta:
@@ -100,6 +138,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "is_local",
             "open_weights",
             "structured",
+            "in_batches",
             "max_concurrency",
             "timeout_seconds",
             "requests_per_minute",
@@ -112,20 +151,22 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "is_local": "Under our own control",
             "open_weights": "Open weights",
             "structured": "Constrained decoding",
-            "max_concurrency": "Requests at a time",
+            "in_batches": "Send requests in batches",
+            "max_concurrency": "Concurrent requests",
             "timeout_seconds": "Request timeout (s)",
-            "requests_per_minute": "Requests a minute",
-            "tokens_per_minute": "Tokens a minute",
+            "requests_per_minute": "Requests per minute",
+            "tokens_per_minute": "Tokens per minute",
             "price_input": "Price of prompt tokens",
             "price_output": "Price of completion tokens",
         }
         help_texts = {
             "name": "Letters, digits and hyphens.",
-            "base_url": "Up to and with /v1, such as http://127.0.0.1:8001/v1.",
+            "base_url": "Including /v1, such as http://127.0.0.1:8001/v1.",
             "api_key_env": "Name of the environment variable that holds the key. The key itself is never stored or "
-            "shown. Empty: no key is sent.",
+            "shown. If empty, no key is sent.",
             "is_local": "Items of private datasets may be sent there.",
-            "timeout_seconds": "How long to wait for one answer.",
+            "in_batches": "The vendor answers within 24 hours at half the price. Enter its full prices below.",
+            "timeout_seconds": "Maximum time to wait for one answer.",
             "price_input": "US dollars per million.",
             "price_output": "US dollars per million.",
         }
@@ -137,11 +178,12 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         for name in ("price_input", "price_output"):
             self.initial[name] = f"{Decimal(getattr(self.instance, name)).normalize():f}"
         options = dict(self.instance.options)
-        own = OPTION_KINDS if self.instance.kind in IN_WORKER else ()
+        own = [name for name, kinds in OPTION_KINDS.items() if self.instance.kind in kinds]
         for name in own:
             self.fields[name].initial = options.pop(name, None)
         self.fields["other_options"].initial = json.dumps(options, indent=2) if options else ""
         self.fields["queue"].initial = self.instance.queue
+        self.fields["addresses"].initial = "\n".join(self.instance.addresses)
         prices = list(self.instance.prices.items())
         self.price_rows = range(rows_wanted(self.data, "prices", filled=len(prices)))
         for row in self.price_rows:
@@ -176,8 +218,18 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         else:
             cleaned["queue"] = Queue.HTTP.value
             if kind == BackendKind.OPENAI and not cleaned.get("base_url") and "base_url" not in self.errors:
-                self.add_error("base_url", "A server has an address.")
+                self.add_error("base_url", "Enter the address of the server.")
+            if (
+                kind == BackendKind.ANTHROPIC
+                and not cleaned.get("base_url")
+                and "base_url" not in self.errors
+            ):
+                self.add_error("base_url", "Enter the address, such as https://api.anthropic.com/v1.")
+        if kind not in WITH_BATCHES:
+            cleaned["in_batches"] = False
         cleaned["prices"] = self._prices()
+        lines = (cleaned.get("addresses") or "").split("\n") if kind == BackendKind.OPENAI else []
+        cleaned["addresses"] = [line.strip() for line in lines if line.strip()]
         cleaned["options"] = self._options(kind)
         return cleaned
 
@@ -189,7 +241,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
                 raise ValueError('expected an object, such as {"enforce_eager": true}')
             options = dict(checked_options(others))
         except (ValueError, RecursionError, SpecError) as error:
-            self.add_error("other_options", f"Not usable: {error}")
+            self.add_error("other_options", f"Can't be used: {error}")
             return {}
         own = {name for name, kinds in OPTION_KINDS.items() if kind in kinds}
         for name in sorted(own & set(options)):
@@ -218,14 +270,16 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             elif None in pair and not any(
                 f"price{row}_{part}" in self.errors for part in ("input", "output")
             ):
-                self.add_error(where, f"Row {row + 1}: '{model}' needs both prices; 0 is one.")
+                self.add_error(where, f"Row {row + 1}: '{model}' needs both prices; 0 is allowed.")
             else:
                 prices[model] = [float(price or 0) for price in pair]
         return prices
 
     def fields_saved(self) -> dict[str, Any]:
         """The keyword arguments of `endpoint_create` and `endpoint_update`."""
-        return {name: self.cleaned_data[name] for name in (*self.Meta.fields, "prices", "options")}
+        return {
+            name: self.cleaned_data[name] for name in (*self.Meta.fields, "addresses", "prices", "options")
+        }
 
 
 def _price_fields(

@@ -3,24 +3,41 @@
 Any table or picture leads to the items behind one of its cells by such an address: `items_url` makes it.
 """
 
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
+from annotation.kinds import kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.judged_items import dataset_kinds
 from annotation.selectors.overview import reader_of, study_get_for
 from judges.forms.judgment_filters import number_from
 from judges.selectors.item_list import CASES, SORTS, TRUTHS, VERDICTS, ItemFilter
 from judges.selectors.reading import judges_of_dataset
+from metaeval.figures import FIGURES
 
 NO_JUDGE = 0
 """In place of a judge that has judged nothing of the dataset: nothing fits."""
 MOST_TEXT = 200
 MOST_JUDGES = 200
+VALUE = re.compile(r"[-−+]?\$?[0-9][0-9,]{0,12}(\.[0-9]{1,6})?( ?%| points| ms| s| min| h)?\Z")
+"""The text of a figure, as tables write it: what else an address says is not repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellFigure:
+    """The figure of the cell that led to a list of items; `label` is empty where its name is not known."""
+
+    label: str
+    value: str
+    n: int | None
 
 
 def items_url(dataset: str, **asked: Any) -> str:
@@ -32,12 +49,20 @@ def items_url(dataset: str, **asked: Any) -> str:
         Its name.
     asked
         ``judge`` (one or several primary keys or fingerprints), ``category``, ``subset``, ``kind``, ``study`` (its
-        slug), ``case`` (of `CASES`), ``sort`` (of `SORTS`), ``q``; of a cell of a confusion table of pairs
-        ``people`` or ``gold`` (the choice) and ``verdict`` (``right`` or ``wrong``).
+        slug), ``case`` (of `CASES`), ``sort`` (of `SORTS`), ``q``; of a cell of a confusion table
+        ``people`` or ``gold`` (the choice; of other kinds 1 for the positive side and 2 for the other, with ``mark``
+        where a mark makes the sides) and ``verdict`` (``right`` or ``wrong``). Of the cell that leads there
+        ``figure`` (its name), ``value`` (as text) and ``n``.
     """
-    url = reverse("metaeval:dataset-items", args=[dataset])
+    url = _items_path(dataset, get_script_prefix())
     given = {name: value for name, value in asked.items() if value not in (None, "", (), [])}
     return f"{url}?{urlencode(given, doseq=True)}" if given else url
+
+
+@lru_cache(maxsize=256)
+def _items_path(dataset: str, _prefix: str) -> str:
+    """Looked up once: a report has a thousand of these addresses."""
+    return reverse("metaeval:dataset-items", args=[dataset])
 
 
 def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[ItemFilter, Study | None]:
@@ -47,11 +72,13 @@ def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[It
     study = _study(query.get("study", ""), dataset, user)
     if study is not None:
         kind = study.kind
-    truth = next((name for name in TRUTHS if query.get(name, "") in ("0", "1", "2")), "")
+    kind = kind if kind in kinds else next(iter(kinds), "")
+    sides = ("0", "1", "2") if kind and kind_of(kind).presented else ("1", "2")
+    truth = next((name for name in TRUTHS if query.get(name, "") in sides), "")
     sort = query.get("sort", "")
     found = ItemFilter(
         dataset_id=dataset.pk,
-        kind=kind if kind in kinds else next(iter(kinds), ""),
+        kind=kind,
         judge_ids=_judges(query.getlist("judge"), dataset),
         category=_text(query.get("category", "")),
         subset=_text(query.get("subset", "")),
@@ -62,9 +89,29 @@ def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[It
         truth=truth,
         answer=int(query.get(truth, "0")) if truth else None,
         verdict=verdict if (verdict := query.get("verdict", "")) in VERDICTS else "",
+        mark=_mark(query.get("mark", "")) if truth else None,
         reader=reader_of(user),
     )
     return found, study
+
+
+def cell_figure_from(query: QueryDict, kind: str) -> CellFigure | None:
+    """The figure of the cell that an address came from, or None."""
+    value, n, name = query.get("value", ""), query.get("n", ""), query.get("figure", "")
+    if VALUE.match(value) is None:
+        return None
+    known = FIGURES.get(kind)
+    every = () if known is None else (*known.judges, *known.gold, *known.people)
+    label = next((one.label for one in every if one.name == name), "")
+    return CellFigure(label, value, int(n) if n.isascii() and n.isdigit() and len(n) < 10 else None)
+
+
+def cell_query_of(cell: CellFigure | None, name: str) -> dict[str, Any]:
+    """Undo `cell_figure_from`."""
+    if cell is None:
+        return {}
+    given = {"figure": name if cell.label else "", "value": cell.value, "n": cell.n}
+    return {key: value for key, value in given.items() if value not in (None, "")}
 
 
 def item_query_of(filters: ItemFilter, study: Study | None) -> dict[str, Any]:
@@ -81,8 +128,16 @@ def item_query_of(filters: ItemFilter, study: Study | None) -> dict[str, Any]:
         "verdict": filters.verdict,
     }
     if filters.truth:
-        given[filters.truth] = filters.answer
+        given |= {filters.truth: filters.answer, "mark": filters.mark}
     return {name: value for name, value in given.items() if value not in (None, "", [])}
+
+
+def _mark(text: str) -> float | None:
+    try:
+        mark = float(text[:20])
+    except ValueError:
+        return None
+    return mark if math.isfinite(mark) else None
 
 
 def _text(value: str) -> str:

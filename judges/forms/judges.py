@@ -15,6 +15,7 @@ from annotation.selectors.examples import (
     studies_with_examples,
     study_examples,
 )
+from annotation.selectors.judging import GENERATION
 from annotation.selectors.offered import group_paths
 from judges.forms.redrawn import REDRAW, RedrawnMixin, rows_wanted
 from judges.models import BackendKind, Endpoint, Judge
@@ -27,21 +28,50 @@ from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_conte
 from judges.strategies.info import Param, StrategyInfo
 from judges.strategies.model_ref import DECODING
 from judges.strategies.registry import STRATEGIES
+from judges.strategies.spec import MOST_SAMPLES
+from judges.strategies.thinking import EFFORTS
 
 KEEP = "keep"
 """The choice that leaves guidelines or examples as the judge has them."""
 ABOUT_DECODING: Mapping[str, tuple[str, str]] = {
-    "temperature": ("Temperature", "0 asks for the likeliest answer."),
-    "max_tokens": ("Most tokens", "Of an answer."),
-    "top_p": ("Top p", "Empty: the server's default."),
-    "seed": ("Seed", "For servers that sample repeatably."),
+    "temperature": ("Temperature", "0 takes the most likely answer."),
+    "max_tokens": ("Maximum tokens", "Per answer, thoughts included."),
+    "max_completion_tokens": (
+        "Maximum completion tokens",
+        "The same limit under OpenAI's newer name. Fill in one of the two.",
+    ),
+    "thinking_budget": (
+        "Thinking budget (tokens)",
+        "Of the limit, how many a model may spend on thoughts. Instead of an effort.",
+    ),
+    "top_p": ("Top p", "If empty, the server's default."),
+    "seed": ("Seed", "For servers with reproducible sampling."),
+    "top_logprobs": (
+        "Top log-probabilities",
+        "How many tokens are read where probabilities are used. If empty, 20. Enter 0 if the server has none.",
+    ),
 }
 MOST_SHOTS = 32
 LINE = 60
 """Characters of a line: what is longer gets a box of several."""
 
-LABELS: Mapping[str, str] = {"cot": "chain of thought", "expected": "expected score"}
-"""What settings are called whose name does not say it."""
+LABELS: dict[str, str] = {"cot": "chain of thought", "expected": "expected score"}
+"""What settings and steps are called whose name does not say it."""
+READING_LABELS: dict[str, str] = {
+    "ask": "questions",
+    "read": "how the answer is read",
+    "words": "words of the verdicts",
+    "pattern": "regular expression",
+    "path": "JSON path",
+    "schema": "JSON schema",
+    "reasons": "reasons first",
+    "low": "lowest score",
+    "high": "highest score",
+    "answer": "what is asked for",
+    "draws": "draws of each score",
+    "points": "weigh by points",
+}
+"""The same of the settings by which a format of one's own is read."""
 
 MOST_CATEGORIES = 200
 PROPOSED_ANEW = {
@@ -105,7 +135,7 @@ def param_key(info: StrategyInfo, name: str) -> str:
 
 def param_label(name: str) -> str:
     """Return what a setting is called on the pages."""
-    words = LABELS.get(name, name.replace("_", " "))
+    words = (LABELS | READING_LABELS).get(name, name.replace("_", " "))
     return words[:1].upper() + words[1:]
 
 
@@ -151,18 +181,36 @@ def decoding_fields(values: Mapping[str, Any] | None) -> Fields:
     """How it samples; `values` of the judge to start from, None for a new one."""
     given = {"temperature": 0.0, "max_tokens": 1024} if values is None else values
     fields: Fields = {}
+    fields["reasoning_effort"] = forms.ChoiceField(
+        required=False,
+        choices=[("", "The model's default"), *((word, word) for word in EFFORTS)],
+        initial=given.get("reasoning_effort") or "",
+        label="Reasoning effort",
+        help_text="How much a thinking model thinks. Most providers then take no temperature but 1: clear it, and "
+        "allow 25,000 tokens or more.",
+    )
     for name, (label, about) in ABOUT_DECODING.items():
         low, high = DECODING[name]
         kind: Any = forms.IntegerField if high is None else forms.FloatField
         fields[name] = kind(
             required=False,
-            min_value=low,
+            min_value=0 if name == "top_logprobs" else low,
             max_value=high,
-            initial=given.get(name),
+            initial=_top_shown(given) if name == "top_logprobs" else given.get(name),
             label=label,
             help_text=about,
         )
     return fields
+
+
+def _top_shown(decoding: Mapping[str, Any]) -> int | None:
+    """How many log-probabilities, as its field says it: nothing where it is the usual number, 0 for none."""
+    return (decoding["top_logprobs"] or 0) if "top_logprobs" in decoding else None
+
+
+def _step_name(given: Any) -> str:
+    """The name of a step's prompt, which may come with its text."""
+    return str(given["name"]) if isinstance(given, Mapping) else str(given or "")
 
 
 def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
@@ -181,10 +229,12 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
     if has_words(info):
         given = content.get("step_prompts", {})
         for step, default in info.prompts.items():
+            own = _step_name(given.get(step))
+            known = [*names, own] if own and own not in names else names
             fields[f"step__{step}"] = forms.ChoiceField(
                 required=False,
-                choices=[("", f"Its own: {default}"), *((name, name) for name in names)],
-                initial="" if given.get(step) == default else given.get(step, ""),
+                choices=[("", f"Its own: {default}"), *((name, name) for name in known)],
+                initial="" if given.get(step) == default else own,
                 label=f"Prompt of the step “{LABELS.get(step, step.replace('_', ' '))}”",
             )
     if strategy_takes(info, "reference") and not info.needs_reference:
@@ -198,15 +248,15 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
         fields["reference_system"] = forms.CharField(
             required=False,
             max_length=200,
-            label="Take the response of a system for the reference",
-            help_text="Its name, as the dataset has it. Empty: the human-written reference.",
+            label="Use a system's response as the reference",
+            help_text="The system's name in the dataset. If empty, the human-written reference.",
             initial=content.get("reference_system", ""),
         )
     if strategy_takes(info, "tie"):
         fields["allow_tie"] = forms.BooleanField(
             required=False,
             label="Allow a tie",
-            help_text="The judge may say that both are equally good.",
+            help_text="The judge can say that both are equally good.",
             initial=content.get("allow_tie", False),
         )
     if strategy_takes(info, "guidelines"):
@@ -229,8 +279,7 @@ def _guidelines_field(info: StrategyInfo, content: Mapping[str, Any]) -> forms.F
         choices=choices,
         initial=KEEP if content.get("guidelines") else "",
         label="Guidelines of a study",
-        help_text="People and judge then follow one text. It is taken as it stands now; later versions do not change "
-        "the judge.",
+        help_text="Annotators and judge then follow the same text. Later versions don't change the judge.",
     )
 
 
@@ -250,14 +299,14 @@ def _shot_fields(content: Mapping[str, Any]) -> Fields:
             choices=choices,
             initial=KEEP if shots else "",
             label="Worked examples",
-            help_text="Shown before the item. Do not judge the pairs that serve as examples. Private datasets are not "
-            "offered: examples travel with every request.",
+            help_text="Shown before the item. Don't judge the pairs that serve as examples. Private datasets aren't "
+            "offered: every request contains the examples.",
         ),
         "shots_n": forms.IntegerField(
             required=False, min_value=1, max_value=MOST_SHOTS, initial=4, label="How many"
         ),
         "shots_seed": forms.IntegerField(
-            required=False, min_value=0, initial=0, label="Seed", help_text="Another seed, other pairs."
+            required=False, min_value=0, initial=0, label="Seed", help_text="Another seed draws other pairs."
         ),
     }
 
@@ -329,7 +378,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
     """
 
     strategy = forms.ChoiceField(choices=lambda: [(info.name, info.title) for info in STRATEGIES.values()])
-    model = forms.CharField(max_length=200, help_text="As the server names it.")
+    model = forms.CharField(max_length=200, help_text="The model's name on the server.")
     revision = forms.CharField(
         required=False, max_length=100, help_text="A version of the model, where the server has several."
     )
@@ -338,8 +387,8 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         model = Judge
         fields = ("name", "endpoint", "notes")
         help_texts = {
-            "name": "How it will be called in every table.",
-            "notes": "For people; no judge reads it.",
+            "name": "Its name in all tables.",
+            "notes": "For researchers; no judge reads it.",
         }
         widgets = {"notes": forms.Textarea(attrs={"rows": 3})}
 
@@ -370,6 +419,16 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             fields[param_key(info, "by")].widget.attrs |= PROPOSED_ANEW
         if samples(info):
             fields |= decoding_fields(content.get("decoding") if content else None)
+            if info.kind != GENERATION:
+                fields["samples"] = forms.IntegerField(
+                    required=False,
+                    min_value=1,
+                    max_value=MOST_SAMPLES,
+                    initial=content.get("samples", 1),
+                    label="Samples",
+                    help_text="How often it judges each item; the votes decide (self-consistency). More than 1 needs a "
+                    "temperature above 0.",
+                )
         words = content if same else {name: value for name, value in content.items() if "prompt" not in name}
         fields |= word_fields(info, words)
         lists = row_lists(info, without=self.instance.pk)
@@ -438,7 +497,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         steps = [name for name in self.fields if name.startswith("step__")]
         groups = {
             "model": ("endpoint", "model", "revision"),
-            "decoding": tuple(ABOUT_DECODING),
+            "decoding": (*ABOUT_DECODING, "reasoning_effort", "samples"),
             "prompts": ("prompt", *steps),
             "beside": ("use_reference", "reference_system", "allow_tie"),
             "shots": ("shots_n", "shots_seed"),
@@ -495,7 +554,8 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             spec = spec_build(**self.content())
         except ValidationError as error:
             for field, errors in error.message_dict.items():
-                self.add_error(field if field in self.fields else None, errors)
+                where = field if field in self.fields else _decoding_field(errors)
+                self.add_error(where if where in self.fields else None, errors)
             return cleaned
         existing = Judge.objects.filter(fingerprint=spec.fingerprint()).exclude(pk=self.instance.pk).first()
         if existing is not None:
@@ -538,7 +598,11 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         }
         decoding = {**self.source_content.get("decoding", {})}
         if samples(info):
-            decoding |= {name: said[name] for name in DECODING}
+            decoding |= {name: said[name] for name in DECODING if name != "top_logprobs"}
+            decoding["reasoning_effort"] = said["reasoning_effort"] or None
+            decoding.pop("top_logprobs", None)
+            if (top := said.get("top_logprobs")) is not None:
+                decoding["top_logprobs"] = top or None
         prompt = said.get("prompt", "") if has_prompt(info) else ""
         same_prompt = bool(prompt) and prompt == self.source_content.get("prompt")
         return {
@@ -548,11 +612,14 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             "revision": said.get("revision", ""),
             "prompt": prompt,
             "prompt_source": self.source_content.get("prompt_source", "") if same_prompt else "",
-            "step_prompts": {step: said.get(f"step__{step}", "") for step in info.prompts}
+            "step_prompts": {step: self._step(step, said.get(f"step__{step}", "")) for step in info.prompts}
             if has_words(info)
             else {},
             "use_reference": bool(said.get("use_reference")),
             "reference_system": said.get("reference_system", ""),
+            "samples": said.get("samples") or 1
+            if "samples" in self.fields
+            else self.source_content.get("samples", 1),
             "allow_tie": bool(said.get("allow_tie")),
             "params": {name: value for name, value in params.items() if value not in (None, "")},
             "decoding": decoding,
@@ -568,6 +635,11 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             "roles": self._roles(decoding if samples(info) else {}),
             "members": self._members(),
         }
+
+    def _step(self, step: str, name: str) -> Any:
+        """The prompt of a step: the text that the judge came with, where its name was left as it is."""
+        own = self.source_content.get("step_prompts", {}).get(step)
+        return own if name and name == _step_name(own) else name
 
     def _roles(self, decoding: Mapping[str, Any]) -> dict[str, ModelChoice]:
         said, before = self.cleaned_data, self.source_content.get("roles", {})
@@ -616,6 +688,12 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         if dataset := _number(choice, "dataset"):
             return dataset_examples(dataset, n=n, seed=seed)
         return []
+
+
+def _decoding_field(errors: list[str]) -> str:
+    """Return the field of a setting of how a model samples, which an error begins with; empty if it is of another."""
+    name, _, _ = errors[0].partition(":") if errors else ("", "", "")
+    return name.removeprefix("decoding.") if name.startswith("decoding.") else ""
 
 
 def _number(choice: str | None, what: str) -> int | None:

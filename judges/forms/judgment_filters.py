@@ -13,9 +13,9 @@ from judges.selectors.judgment_list import JudgmentFilter, Place, judgment_neigh
 from judges.selectors.judgment_page import JudgmentDetail, part_rows
 
 AGAINST = (
-    ("people", "contradicts people", "Another verdict than most people's."),
-    ("gold", "contradicts the gold", "Another verdict than the known right one."),
-    ("itself", "contradicts itself", "Another verdict than in the other presentation order."),
+    ("people", "contradicts human annotators", "The verdict differs from the majority of human annotators."),
+    ("gold", "contradicts gold", "The verdict differs from the gold answer."),
+    ("itself", "contradicts itself", "The verdict differs between presentation orders."),
 )
 MOST_DIGITS = 18
 

@@ -10,14 +10,14 @@ from annotation.selectors.offered import datasets_by_kind, item_picked
 from judges.forms.judges import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
-from judges.selectors.items import is_presented
 from judges.selectors.prompt_preview import PreviewOptions
 from judges.selectors.prompts import strategies_of_prompt
 from judges.strategies.info import StrategyInfo
+from judges.strategies.presentation import is_presented
 from judges.strategies.registry import STRATEGIES
 
 NAME = RegexValidator(
-    r"^[a-z][a-z0-9_]*\Z", "Small letters, digits and underscores, beginning with a letter."
+    r"^[a-z][a-z0-9_]*\Z", "Lowercase letters, digits and underscores, starting with a letter."
 )
 
 
@@ -27,7 +27,7 @@ class PromptForm(RedrawnMixin, forms.ModelForm[PromptText]):
     name = forms.CharField(
         max_length=64,
         validators=[NAME],
-        help_text="Without a version: it gets the next number of this name. Another name begins at 1.",
+        help_text="Without a version: the next number of this name is added. A new name starts at 1.",
     )
     source = forms.CharField(
         label="Text",
@@ -38,7 +38,7 @@ class PromptForm(RedrawnMixin, forms.ModelForm[PromptText]):
     class Meta:
         model = PromptText
         fields = ("name", "source", "notes")
-        help_texts = {"notes": "What is different, and why; for people."}
+        help_texts = {"notes": "What changed, and why. For researchers."}
         widgets = {"notes": forms.Textarea(attrs={"rows": 2})}
 
 
@@ -51,13 +51,13 @@ class PreviewForm(forms.Form):
         Of the prompt: they decide which strategies are offered, and which comes first.
     """
 
-    strategy = forms.ChoiceField(required=False, label="As asked by")
+    strategy = forms.ChoiceField(required=False, label="As prompted by")
     dataset = forms.ChoiceField(required=False)
     item = forms.CharField(
         required=False,
         max_length=200,
         label="Item",
-        help_text="Its name in the dataset; empty: the first.",
+        help_text="Its name in the dataset. If empty, the first item.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     use_reference = forms.BooleanField(required=False, label="Reference shown")

@@ -24,22 +24,22 @@ class BudgetForm(forms.Form):
         min_value=0,
         max_digits=10,
         decimal_places=2,
-        label="Budget, in US dollars",
-        help_text="Over the whole sweep, with what is spent already.",
+        label="Budget (US$)",
+        help_text="For the whole sweep, including what is already spent.",
     )
     budget_tokens = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=2**63 - 1,
-        label="Budget, in tokens",
-        help_text="With those used already.",
+        label="Budget (tokens)",
+        help_text="Including tokens already used.",
     )
     budget_minutes = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=2**31 - 1,
-        label="Budget, in minutes",
-        help_text="With the time at work so far.",
+        label="Budget (minutes)",
+        help_text="Including the running time so far.",
     )
 
 
@@ -60,22 +60,22 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         initial=Orders.BOTH,
         widget=forms.RadioSelect,
         label="Presentation",
-        help_text="Of pairs. Both orders show whether a judge sticks to its verdict when the responses change places.",
+        help_text="For pairs. Both orders show whether a judge keeps its verdict when the responses are swapped.",
     )
     stop_percent = forms.IntegerField(
         required=False,
         min_value=5,
         max_value=100,
         initial=50,
-        label="Stop a judge at",
-        help_text="Percent of answers that cannot be read; empty: never.",
+        label="Stop a judge at (% unparsed)",
+        help_text="Percentage of unparsed answers. If empty, never.",
     )
     priority = forms.IntegerField(
         required=False,
         min_value=-1000,
         max_value=1000,
         initial=0,
-        help_text="Sweeps with a higher one go first.",
+        help_text="Sweeps with a higher priority run first.",
     )
     categories = PartsField(required=False)
     subsets = PartsField(required=False)
@@ -98,18 +98,18 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         labels = {
             "budget": "US dollars",
             "budget_tokens": "Tokens",
-            "budget_minutes": "Minutes at work",
+            "budget_minutes": "Running time (minutes)",
             "samples": "Responses of a contestant",
             "sample_size": "Items of each dataset",
         }
         help_texts = {
             "name": "What you want to find out, in a few words.",
             "budget": "Needs prices at the endpoints.",
-            "budget_tokens": "Prompt and completion.",
-            "budget_minutes": "Pauses do not count.",
-            "samples": "To each instruction.",
-            "sample_size": "Drawn at random; empty: all.",
-            "seed": "Of random orders and samples.",
+            "budget_tokens": "Prompt and completion tokens.",
+            "budget_minutes": "Pauses don't count.",
+            "samples": "Per instruction.",
+            "sample_size": "Sampled at random. If empty, all items.",
+            "seed": "For random orders and samples.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -139,7 +139,7 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
     def clean_budget(self) -> Decimal | None:
         budget: Decimal | None = self.cleaned_data["budget"]
         if budget is not None and budget <= 0:
-            raise ValidationError("A budget is more than nothing; leave it empty for no limit.")
+            raise ValidationError("Expected a budget above 0. For no limit, leave it empty.")
         return budget
 
     def content(self) -> dict[str, Any]:

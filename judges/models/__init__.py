@@ -1,9 +1,11 @@
 """The tables of judging: configurations, judgments with the requests behind them, sweeps."""
 
 from judges.models.anchors import Anchor, AnchorSet, AnchorVerdict
+from judges.models.batches import BatchState, RequestBatch
 from judges.models.configurations import (
     ENDPOINT_KINDS,
     IN_WORKER,
+    WITH_BATCHES,
     BackendKind,
     Endpoint,
     Judge,
@@ -14,5 +16,17 @@ from judges.models.configurations import (
     Structured,
 )
 from judges.models.exports import OPEN_EXPORT, ExportJob, ExportState
-from judges.models.judgments import Generation, Judgment, ModelRequest, Order, ParseStatus, RequestState
-from judges.models.sweeps import BudgetReservation, Orders, Sweep, SweepRun, SweepState
+from judges.models.imports import OPEN_IMPORT, ImportState, VerdictImport
+from judges.models.judgments import (
+    Generation,
+    Judgment,
+    ModelRequest,
+    Order,
+    ParseStatus,
+    RequestForm,
+    RequestState,
+    RequestText,
+    TextBlock,
+    Worker,
+)
+from judges.models.sweeps import BudgetReservation, Orders, RunRange, Sweep, SweepRun, SweepState

@@ -5,11 +5,13 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 
 from annotation.models.names import NameField
+from judges.backends.settings import BATCH_PRICE_SHARE
 
 
 class BackendKind(models.TextChoices):
     HEURISTIC = "heuristic", "No model (heuristic)"
     OPENAI = "openai", "OpenAI-compatible server"
+    ANTHROPIC = "anthropic", "Anthropic API"
     LITELLM = "litellm", "Another vendor, by LiteLLM"
     VLLM = "vllm", "vLLM engine in the worker"
     VLLM_SERVER = "vllm_server", "vLLM server started by the worker"
@@ -20,6 +22,7 @@ class BackendKind(models.TextChoices):
 
 ENDPOINT_KINDS = (
     BackendKind.OPENAI,
+    BackendKind.ANTHROPIC,
     BackendKind.LITELLM,
     BackendKind.VLLM,
     BackendKind.VLLM_SERVER,
@@ -27,6 +30,8 @@ ENDPOINT_KINDS = (
 )
 """What an endpoint can be; the others are what a judge can be without one."""
 ENDPOINT_CHOICES = [(kind.value, kind.label) for kind in ENDPOINT_KINDS]
+WITH_BATCHES = (BackendKind.OPENAI, BackendKind.ANTHROPIC)
+"""Vendors' protocols that have batches: answered within a day, at half the price."""
 IN_WORKER = (BackendKind.VLLM, BackendKind.VLLM_SERVER, BackendKind.TRANSFORMERS)
 """Models that run in, or under, the worker itself: local, and without an address."""
 
@@ -61,7 +66,13 @@ class Endpoint(models.Model):
         max_length=300,
         blank=True,
         validators=[URLValidator(schemes=["http", "https"])],
-        help_text="Up to and with /v1; none for an engine in the worker.",
+        help_text="Up to and with /v1; none for an engine in the worker. Judges know the server by it, and so do "
+        "stored answers, wherever it is asked.",
+    )
+    addresses = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Where the server is asked, if not at its address: copies of it share the requests.",
     )
     queue = models.CharField(
         max_length=8,
@@ -98,6 +109,11 @@ class Endpoint(models.Model):
         default=Structured.NONE,
         help_text="How the server can be told to answer with one of the choices.",
     )
+    in_batches = models.BooleanField(
+        default=False,
+        verbose_name="batches",
+        help_text="Requests are sent as batches, which the vendor answers within 24 hours at half the price.",
+    )
     max_concurrency = models.PositiveIntegerField(default=16, validators=[MinValueValidator(1)])
     timeout_seconds = models.PositiveIntegerField(default=120, validators=[MinValueValidator(1)])
     price_input = models.DecimalField(
@@ -132,6 +148,15 @@ class Endpoint(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(kind=BackendKind.OPENAI, base_url=""), name="endpoint_server_has_address"
             ),
+            models.CheckConstraint(
+                condition=~models.Q(kind=BackendKind.ANTHROPIC, base_url=""),
+                name="endpoint_anthropic_has_address",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(in_batches=False)
+                | models.Q(kind__in=[BackendKind.OPENAI.value, BackendKind.ANTHROPIC.value]),
+                name="endpoint_batches_known",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -152,9 +177,13 @@ class Endpoint(models.Model):
         return bool(self.price_input or self.price_output or self.prices)
 
     def price_of(self, model: str) -> tuple[float, float]:
-        """Return what a million prompt tokens and a million completion tokens of a model cost, in US dollars."""
+        """Return what a million prompt tokens and a million completion tokens of a model cost, in US dollars.
+
+        In batches it is half of the prices that are set here, which are those of requests by themselves.
+        """
         prompt, completion = self.prices.get(model, (self.price_input, self.price_output))
-        return float(prompt), float(completion)
+        share = BATCH_PRICE_SHARE if self.in_batches else 1.0
+        return share * float(prompt), share * float(completion)
 
 
 class PromptText(models.Model):

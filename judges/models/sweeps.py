@@ -105,9 +105,10 @@ class Sweep(models.Model):
 
 
 class SweepRun(models.Model):
-    """One judge over one dataset: what a worker takes at a time, with a lease that it keeps alive.
+    """One judge over one dataset. Workers take it range by range (`RunRange`), several at the same time.
 
-    The counters are for the eye. What remains to be done is always items times orders without a judgment.
+    `owner` is one of the workers that are at it, `lease_until` until when any of them surely is. The counters are for
+    the eye. What remains to be done is always items times orders without a judgment.
     """
 
     sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="runs")
@@ -131,6 +132,9 @@ class SweepRun(models.Model):
     n_tokens = models.PositiveBigIntegerField(
         default=0, help_text="Prompt and completion tokens of those sent."
     )
+    n_started = models.PositiveBigIntegerField(
+        default=0, help_text="Works started since the run was last cut into ranges."
+    )
     cost = models.FloatField(default=0.0)
     owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
@@ -146,6 +150,25 @@ class SweepRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge} on {self.dataset}"
+
+
+class RunRange(models.Model):
+    """Items of a run that are still to be judged, by their primary keys: what a worker takes at a time.
+
+    A run begins as one range. Who takes a long one leaves the rest of it as another; who is through with one deletes
+    it. It is held for as long as its worker gives signs of life (`Worker`).
+    """
+
+    run = models.ForeignKey(SweepRun, on_delete=models.CASCADE, related_name="ranges")
+    first = models.BigIntegerField(default=0)
+    last = models.BigIntegerField(null=True, help_text="Empty: to the end.")
+    owner = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "first"], name="run_range_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.first} to {'the end' if self.last is None else self.last}"
 
 
 class BudgetReservation(models.Model):

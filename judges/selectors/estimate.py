@@ -14,15 +14,16 @@ from dataclasses import dataclass, field, replace
 from django.db.models import Sum
 
 from annotation.models import Dataset
-from annotation.selectors.judging import GENERATION
+from annotation.selectors.judging import GENERATION, slice_names
 from judges.backends.wire import WireRequest, answer_from_json
 from judges.models import Endpoint, ModelRequest, RequestState, Sweep, SweepRun
 from judges.selectors.history import ModelHistory, model_history
-from judges.selectors.items import item_views, orders_of, sweep_slice, view_presented
+from judges.selectors.items import item_views, sweep_slice
 from judges.selectors.tallies import Tally, judgment_tallies
 from judges.selectors.trace import stored_as
 from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.model_ref import ModelRef
+from judges.strategies.presentation import orders_of, view_presented
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, ItemView, Request, StrategyWalk
 
@@ -163,6 +164,7 @@ class _DryRun:
     histories: dict[str, ModelHistory] = field(default_factory=dict)
     endpoint_seconds: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     unpriced: set[str] = field(default_factory=set)
+    keys: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     is_sampled: bool = False
     has_speed: bool = True
 
@@ -217,18 +219,23 @@ class _DryRun:
         return estimate
 
     def _sample(self, run: SweepRun, spec: JudgeSpec, most_items: int) -> list[ItemView]:
-        kind = spec.kind
+        kind, part = spec.kind, sweep_slice(self.sweep)
+        ids = self.keys.get((run.dataset_id, kind))
+        if ids is None:
+            ids = [pk for pk, _ in slice_names(dataset_id=run.dataset_id, kind=kind, part=part)]
+            self.keys[run.dataset_id, kind] = ids
+        if len(ids) > most_items:
+            self.is_sampled = True
+            ids = [ids[k * len(ids) // most_items] for k in range(most_items)]
+        # Texts of the sample alone are read: of a million items, they are gigabytes.
         views = list(
             item_views(
                 dataset_id=run.dataset_id,
                 kind=kind,
-                part=sweep_slice(self.sweep),
+                item_ids=ids,
                 reference_systems=spec.reference_systems(),
             )
         )
-        if len(views) > most_items:
-            self.is_sampled = True
-            views = [views[k * len(views) // most_items] for k in range(most_items)]
         if kind == GENERATION:
             return [replace(view, sample=sample) for view in views for sample in range(self.sweep.samples)]
         sweep = self.sweep

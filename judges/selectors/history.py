@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from judges.backends.wire import CHARACTERS_PER_TOKEN, WireRequest
-from judges.models import ModelRequest, RequestState
+from judges.models import RequestForm
 
-RECENT = 300
-"""Answers that are looked at."""
 FREE_TEXT = 250
 """Tokens of an answer in free text, where nothing is known; never more than it may have."""
 CHOICE = 2
@@ -43,7 +41,7 @@ class ModelHistory:
         """Return how many tokens its answer may have, roughly; only chats are answered with text."""
         if wire.kind != "chat":
             return 0.0
-        most = wire.decoding.max_tokens
+        most = wire.decoding.limit
         if wire.choices:
             length = CHOICE if self.choice_tokens is None else self.choice_tokens
         else:
@@ -52,31 +50,28 @@ class ModelHistory:
 
 
 def model_history(model: str) -> ModelHistory:
-    """Return what the latest stored answers of a model tell; one query."""
-    rows = (
-        ModelRequest.objects.filter(model=model, state=RequestState.DONE, answer__isnull=False)
-        .order_by("-created_at")
-        .values_list("payload", "answer")[:RECENT]
-    )
-    n_characters, n_tokens = 0, 0
-    lengths: dict[bool, list[int]] = {True: [], False: []}
-    times = []
-    for payload, stored in rows:
-        answer = stored or {}
-        wire = WireRequest.from_payload(payload)
-        if tokens := answer.get("prompt_tokens"):
-            n_characters += wire.characters()
-            n_tokens += tokens
-        if wire.kind == "chat" and (length := answer.get("completion_tokens")):
-            lengths[bool(wire.choices)].append(length)
-        times.append(float(answer.get("latency_ms") or 0.0))
+    """Return what the stored answers of a model tell; one query, whatever there is of them."""
+    n_answers = 0
+    latency = 0.0
+    prompts = [0, 0]
+    lengths = {True: [0, 0], False: [0, 0]}
+    for form in RequestForm.objects.filter(model=model, n_answers__gt=0):
+        n_answers += form.n_answers
+        latency += form.latency_ms
+        _add(prompts, form.characters, form.prompt_tokens)
+        _add(lengths[form.has_choices], form.completion_tokens, form.n_completions)
     return ModelHistory(
-        characters_per_token=n_characters / n_tokens if n_tokens and n_characters else CHARACTERS_PER_TOKEN,
+        characters_per_token=_mean(prompts) or CHARACTERS_PER_TOKEN,
         choice_tokens=_mean(lengths[True]),
         text_tokens=_mean(lengths[False]),
-        latency_ms=_mean(times),
+        latency_ms=latency / n_answers if n_answers else None,
     )
 
 
-def _mean(values: list[int] | list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _add(sums: list[int], total: int, n: int) -> None:
+    sums[0] += total
+    sums[1] += n
+
+
+def _mean(sums: list[int]) -> float | None:
+    return sums[0] / sums[1] if sums[1] else None

@@ -6,8 +6,8 @@ kinds are JSON, which is compared here; of so many judgments that this would tak
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -38,6 +38,8 @@ CASES = {
     "split": "Human annotators disagree",
     "wrong": "Judge disagrees with gold",
 }
+COMPARED = ("disagrees", "split", "wrong")
+"""The cases that what people and judges said decides."""
 SHORT = {
     "disagrees": "Judge disagrees",
     "orders_differ": "Orders differ",
@@ -62,8 +64,10 @@ class ItemFilter:
     study_id : int or None
         Only items of this study; what people said is then of its labels alone.
     truth, answer, verdict : str, int or None, str
-        A cell of a confusion table of pairs: the right answer by ``people`` or ``gold`` is `answer`, and a verdict is
-        ``right`` or ``wrong``.
+        A cell of a confusion table: the right answer by ``people`` or ``gold`` is `answer`, and a verdict is ``right``
+        or ``wrong``. Of kinds with parts, that holds of one of them, and the answer is 1 for yes and 2 for no.
+    mark : float or None
+        Of ratings, from where on a part is a yes.
     reader : User or None
         Whose right to see labels bounds what people said; None: all labels count.
     """
@@ -80,12 +84,13 @@ class ItemFilter:
     truth: str = ""
     answer: int | None = None
     verdict: str = ""
+    mark: float | None = None
     reader: User | None = None
 
     @property
     def is_compared(self) -> bool:
         """Whether what people and judges said decides which items fit, or their order."""
-        return self.sort == "disagreement" or self.case in ("disagrees", "split", "wrong") or bool(self.truth)
+        return self.sort == "disagreement" or self.case in COMPARED or bool(self.truth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +222,20 @@ def _judgments(filters: ItemFilter) -> QuerySet[Judgment]:
 
 
 def _pairs(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None]:
-    """The pairs that fit what was said, with their disagreement; counted by the database."""
-    people = choices_said(items, reader=filters.reader, study_id=filters.study_id)
+    """The pairs that fit what was said, with their disagreement."""
     is_of_people = filters.case == "split" and filters.sort != "disagreement" and not filters.truth
-    judgments = Judgment.objects.none() if is_of_people else _judgments(filters)
+    needs_gold = filters.case == "wrong" or filters.truth == "gold"
+    return {
+        pk: pair_disagreement(labels, said) if labels and said else None
+        for pk, labels, said, gold in _pair_rows(filters, items, judges=not is_of_people, golds=needs_gold)
+        if _pair_fits(filters, labels, said, gold)
+    }
+
+
+def _pair_rows(filters: ItemFilter, items: QuerySet[Item], *, judges: bool, golds: bool) -> list["PairRow"]:
+    """What was said of each pair, counted by the database, and its gold."""
+    people = choices_said(items, reader=filters.reader, study_id=filters.study_id)
+    judgments = _judgments(filters) if judges else Judgment.objects.none()
     counted = judgments.filter(item__in=items).values_list("item_id")
     verdicts = {
         pk: (ties, first, second, unread)
@@ -229,19 +244,16 @@ def _pairs(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None
             unread=Count("pk", filter=Q(choice=None)),
         )
     }
-    needs_gold = filters.case == "wrong" or filters.truth == "gold"
-    golds = dict(items.filter(gold__isnull=False).values_list("pk", "gold")) if needs_gold else {}
-    found: dict[int, float | None] = {}
-    for pk in items.values_list("pk", flat=True):
-        labels, said = people.get(pk), verdicts.get(pk)
-        gold = (golds.get(pk) or {}).get("choice")
-        if _pair_fits(filters, labels, said, gold):
-            found[pk] = pair_disagreement(labels, said) if labels and said else None
-    return found
+    gold = dict(items.filter(gold__isnull=False).values_list("pk", "gold")) if golds else {}
+    return [
+        (pk, people.get(pk), verdicts.get(pk), (gold.get(pk) or {}).get("choice"))
+        for pk in items.values_list("pk", flat=True)
+    ]
 
 
 Choices = tuple[int, int, int]
 Verdicts = tuple[int, int, int, int]
+PairRow = tuple[int, Choices | None, Verdicts | None, int | None]
 
 
 def _pair_fits(filters: ItemFilter, labels: Choices | None, said: Verdicts | None, gold: int | None) -> bool:
@@ -269,6 +281,15 @@ def pair_disagreement(labels: Choices, said: Verdicts) -> float:
 
 def _values(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None]:
     """The items of another kind that fit what was said, with their disagreement."""
+    return {
+        pk: value_disagreement(filters.kind, said, people)
+        for pk, fits, said, people in _value_rows(filters, items)
+        if fits.get(filters.case, True)
+    }
+
+
+def _value_rows(filters: ItemFilter, items: QuerySet[Item]) -> Iterator["ValueRow"]:
+    """The items that are in the filter's cell, each with the cases that it fits and what was said."""
     kind = kind_of(filters.kind)
     rows = _judgments(filters).filter(item__in=items).values_list("item_id", "status", "value")
     read = list(rows[: MOST_VALUES + 1])
@@ -281,8 +302,9 @@ def _values(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | Non
     several = [pk for pk, values in labels.items() if len(values) > 1]
     disputes = disputes_of(filters.kind, [[kind.numbers(value) for value in labels[pk]] for pk in several])
     split = {pk for pk, dispute in zip(several, disputes, strict=True) if dispute > 0}
-    found: dict[int, float | None] = {}
     for pk, gold in items.values_list("pk", "gold"):
+        if not _cell_fits(filters, labels.get(pk, ()), said[pk], gold):
+            continue
         people = (
             said_together(filters.kind, [(None, value) for value in labels[pk]]) if pk in labels else None
         )
@@ -292,9 +314,60 @@ def _values(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | Non
             "disagrees": any(against_people(filters.kind, None, value, people) for value in heard),
             "wrong": any(against_gold(filters.kind, None, value, gold) for value in heard),
         }
-        if fits.get(filters.case, True):
-            found[pk] = value_disagreement(filters.kind, said[pk], people)
-    return found
+        yield pk, fits, said[pk], people
+
+
+ValueRow = tuple[int, dict[str, bool], list[dict[str, Any] | None], PeopleSaid | None]
+
+
+def _cell_fits(
+    filters: ItemFilter,
+    labels: Sequence[Mapping[str, Any]],
+    said: Sequence[Mapping[str, Any] | None],
+    gold: Mapping[str, Any] | None,
+) -> bool:
+    """Whether a part of an item is in the cell of the confusion table; ties and what cannot be read are wrong."""
+    if not filters.truth:
+        return True
+    sources = [gold] if filters.truth == "gold" and gold else labels if filters.truth == "people" else []
+    votes: dict[str, list[bool]] = defaultdict(list)
+    for source in sources:
+        for key, side in _sides(filters, source).items():
+            votes[key].append(side)
+    wanted = filters.answer == 1
+    # A part on which people are divided has no right answer.
+    keys = [
+        key
+        for key, sides in votes.items()
+        if 2 * sum(sides) != len(sides) and (2 * sum(sides) > len(sides)) == wanted
+    ]
+    for verdict in said:
+        heard = {} if verdict is None else _sides(filters, verdict)
+        for key in keys:
+            is_right = heard.get(key) == wanted
+            if filters.verdict in ("", "right" if is_right else "wrong"):
+                return True
+    return False
+
+
+def _sides(filters: ItemFilter, value: Mapping[str, Any]) -> dict[str, bool]:
+    """Yes or no by part: an answer, or a rating by its mark."""
+    mark = 1.0 if filters.mark is None else filters.mark
+    return {key: number >= mark for key, number in parts_of(filters.kind, value).items()}
+
+
+def case_counts(filters: ItemFilter) -> dict[str, int]:
+    """How many items each case of a list has under its other filters; "" is all. Raises `TooManyError`."""
+    every = replace(filters, case="", sort="number")
+    items = _items(every)
+    found = {case: len(item_order(replace(every, case=case))) for case in ("", "orders_differ", "unparsed")}
+    if kind_of(filters.kind).presented:
+        rows = _pair_rows(every, items, judges=True, golds=True)
+        return found | {
+            case: sum(_pair_fits(replace(every, case=case), *row[1:]) for row in rows) for case in COMPARED
+        }
+    values = [fits for _, fits, _, _ in _value_rows(every, items)]
+    return found | {case: sum(fits[case] for fits in values) for case in COMPARED}
 
 
 def value_disagreement(

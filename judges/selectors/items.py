@@ -1,13 +1,13 @@
 """The items of a dataset as strategies see them, and which of them belong to a sweep."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.selectors.datasets import (
     CHUNK,
     ItemRow,
+    category_scheme,
     criteria_for_judging,
     instructions_read,
     items_read,
@@ -16,11 +16,11 @@ from annotation.selectors.datasets import (
 from annotation.selectors.judging import (
     GENERATION,
     WHOLE,
+    Between,
     ItemSlice,
-    seeded_hash,
     slice_names,
 )
-from judges.models import Judge, Orders, Sweep
+from judges.models import Judge, Sweep
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import AspectView, CriterionView, ItemView
 
@@ -31,6 +31,7 @@ def item_views(
     kind: str = DEFAULT_KIND,
     part: ItemSlice = WHOLE,
     item_ids: Sequence[int] | None = None,
+    between: Between = (0, None),
     reference_systems: Collection[str] = (),
 ) -> Iterator[ItemView]:
     """Yield the items of `kind` in canonical order, in the order of their source; texts are read in chunks.
@@ -43,10 +44,15 @@ def item_views(
         Only of this part of the dataset.
     item_ids : sequence of int, optional
         Only these of it; of instructions for "generation".
+    between : tuple of int and (int or None)
+        Only those with primary keys from the first to the last; not where a sample is drawn.
     reference_systems : collection of str
         Systems whose responses to the instruction are to be `ItemView.references`; not for "generation".
     """
-    ids = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part, only=item_ids)]
+    ids = [
+        pk
+        for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part, only=item_ids, between=between)
+    ]
     yield from _instructions(ids) if kind == GENERATION else _items(dataset_id, kind, ids, reference_systems)
 
 
@@ -54,15 +60,19 @@ def _items(dataset_id: int, kind: str, ids: Sequence[int], systems: Collection[s
     criteria: tuple[CriterionView, ...] = ()
     if kind in KINDS and KINDS[kind].parts == "criteria":
         criteria = tuple(CriterionView(*row) for row in criteria_for_judging(dataset_id))
+    several = kind in KINDS and bool(KINDS[kind].parts_field) and category_scheme(dataset_id).several
     for start in range(0, len(ids), CHUNK):
         rows = list(items_read(ids[start : start + CHUNK]))
         others = references_read({row.instruction_id for row in rows}, systems) if systems else {}
         for row in rows:
-            yield _item(row, criteria, others.get(row.instruction_id, ()))
+            yield _item(row, criteria, others.get(row.instruction_id, ()), several)
 
 
 def _item(
-    row: ItemRow, criteria: tuple[CriterionView, ...], references: tuple[tuple[str, str], ...]
+    row: ItemRow,
+    criteria: tuple[CriterionView, ...],
+    references: tuple[tuple[str, str], ...],
+    several: bool,
 ) -> ItemView:
     return ItemView(
         item_id=row.item_id,
@@ -79,6 +89,7 @@ def _item(
         aspects=tuple(AspectView(each.key, each.text, each.parent) for each in row.aspects),
         conversation=row.conversation,
         references=references,
+        several=several,
     )
 
 
@@ -98,13 +109,6 @@ def _instructions(ids: Sequence[int]) -> Iterator[ItemView]:
         )
 
 
-def view_presented(view: ItemView, order: int) -> ItemView:
-    """Return the view in a presentation order: 0 as stored, 1 with the responses swapped."""
-    if not order:
-        return view
-    return replace(view, responses=view.responses[::-1], systems=view.systems[::-1], order=order)
-
-
 def judge_kind(judge: Judge) -> str:
     """Return the kind of items that a judge judges; of a composed one what its members do."""
     return _kind(judge.spec)
@@ -120,25 +124,3 @@ def _kind(spec: Mapping[str, Any]) -> str:
 def sweep_slice(sweep: Sweep) -> ItemSlice:
     """Return the part of its datasets that a sweep judges."""
     return ItemSlice(tuple(sweep.categories), tuple(sweep.subsets), sweep.sample_size, sweep.seed)
-
-
-def is_presented(kind: str) -> bool:
-    """Whether an item of the kind may be presented in two orders."""
-    return kind in KINDS and KINDS[kind].presented
-
-
-def orders_wanted(orders: str, kind: str = DEFAULT_KIND) -> tuple[int, ...]:
-    """Return the presentation orders in which items are judged, one of them for each where it is drawn."""
-    return (0, 1) if is_presented(kind) and orders != Orders.ORIGINAL else (0,)
-
-
-def orders_of(orders: str, kind: str, seed: int, external_id: str) -> tuple[int, ...]:
-    """Return the presentation orders of one item; only pairs have more than the original one."""
-    if is_presented(kind) and orders == Orders.RANDOM:
-        return (order_drawn(seed, external_id),)
-    return orders_wanted(orders, kind)
-
-
-def order_drawn(seed: int, external_id: str) -> int:
-    """Return the one order in which a sweep with random orders shows an item: 0 or 1, each with equal chance."""
-    return seeded_hash(seed, external_id, "order")[0] & 1

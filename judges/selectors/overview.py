@@ -86,9 +86,9 @@ class JudgeChoice:
 
 
 ASKS, NO_MODEL, CONTESTANTS = (
-    "They ask a model",
-    "They need no model: the floor to beat",
-    "Contestants: they answer the instructions",
+    "LLM judges",
+    "Baselines (no LLM)",
+    "Contestants (generate responses)",
 )
 
 

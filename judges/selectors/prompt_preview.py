@@ -13,6 +13,7 @@ from judges.strategies.types import (
     Classify,
     Embed,
     ItemView,
+    Match,
     Request,
     Score,
     StrategyConfig,
@@ -75,18 +76,22 @@ def prompt_preview(
     info = strategy_info(strategy)
     written = Prompt(name=name, source=source, sha=prompt_fingerprint(source))
     main = load_prompt(info.prompt, info.kind) if info.prompt else None
-    prompts = {key: load_prompt(default, info.kind) for key, default in info.prompts.items()}
+    prompts = {key: load_prompt(default, info.kind) for key, default in info.all_prompts.items()}
     if step:
         prompts[step] = written
     else:
         main = written
+    # A step that there is only with a setting is shown with it.
+    needed = {name: True for name, steps in info.prompts_with.items() if step in steps}
     config = StrategyConfig(
         name=strategy,
         prompt=main,
         prompts=prompts,
         use_reference=options.use_reference or info.needs_reference,
         allow_tie=options.allow_tie and "tie" in info.takes,
-        params={key: param.default for key, param in info.params.items()} | dict(options.params or {}),
+        params={key: param.default for key, param in info.params.items()}
+        | dict(options.params or {})
+        | needed,
         guidelines=options.guidelines if "guidelines" in info.takes else "",
         shots=(SHOT,) if options.with_shot and "shots" in info.takes else (),
     )
@@ -111,7 +116,13 @@ def prompt_preview(
 def _placeholder(request: Request, number: int) -> Answer:
     if isinstance(request, Chat):
         return Answer(text=request.choices[0] if request.choices else f"⟦answer to request {number}⟧")
-    return Answer(text="", logprob=-1.0, completion_tokens=1, vector=(1.0,), scores=(0.0,))
+    return Answer(
+        text="",
+        logprob=-1.0,
+        completion_tokens=1,
+        vector=(1.0,),
+        scores=(0.0,) * (3 if isinstance(request, Match) else 1),
+    )
 
 
 def _shown(number: int, request: Request) -> ShownRequest:
@@ -124,6 +135,9 @@ def _shown(number: int, request: Request) -> ShownRequest:
         )
     if isinstance(request, Embed):
         return ShownRequest(number, request.kind, request.role, (("text", request.text),))
+    if isinstance(request, Match):
+        shown = (("text", request.text), ("reference", request.reference))
+        return ShownRequest(number, request.kind, request.role, shown)
     assert isinstance(request, Classify)
     texts = tuple(("text", text) for text in (request.text, request.text_pair) if text)
     return ShownRequest(number, request.kind, request.role, request.messages or texts)

@@ -129,7 +129,7 @@ def strategies_of_prompt(kind: str, stem: str) -> list[tuple[str, str]]:
         (info.name, step)
         for info in STRATEGIES.values()
         if info.kind == kind
-        for step, name in [("", info.prompt), *info.prompts.items()]
+        for step, name in [("", info.prompt), *info.all_prompts.items()]
         if name.rpartition(".v")[0] == stem
     ]
 
@@ -137,7 +137,7 @@ def strategies_of_prompt(kind: str, stem: str) -> list[tuple[str, str]]:
 def _uses() -> dict[tuple[str, str], list[str]]:
     uses: dict[tuple[str, str], list[str]] = {}
     for info in STRATEGIES.values():
-        for name in dict.fromkeys(filter(None, (info.prompt, *info.prompts.values()))):
+        for name in dict.fromkeys(filter(None, (info.prompt, *info.all_prompts.values()))):
             uses.setdefault((info.kind, name.rpartition(".v")[0]), []).append(info.title)
     return uses
 

@@ -13,6 +13,7 @@ REQUEST_WORDS = {
     "score": "reads likelihoods",
     "embed": "reads vectors",
     "classify": "reads a classifier's scores",
+    "match": "compares tokens",
 }
 
 
@@ -66,19 +67,19 @@ def strategies_by_family() -> list[tuple[str, list[StrategyFacts]]]:
 
 def _cost(info: StrategyInfo) -> str:
     if info.composed:
-        return "As much as its members"
+        return "Those of its members"
     if not info.needs_model:
-        return "Nothing: it asks no model"
+        return "No LLM"
     n_prompts = bool(info.prompt) + len(info.prompts)
     words = [REQUEST_WORDS[kind] for kind in REQUEST_WORDS if kind in info.requests]
     if n_prompts > 1:
         words.append(f"{n_prompts} prompts of its own")
     models = len(info.roles) + info.main_model
     if info.open_roles:
-        words.append("a model a system")
+        words.append("one model per system")
     elif models > 1:
         words.append(f"{models} models")
     if not info.order_matters:
-        words.append("the order does not matter")
+        words.append("independent of the order")
     text = ", ".join(words)
     return text[:1].upper() + text[1:]

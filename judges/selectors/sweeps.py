@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 
 from annotation.selectors.judging import GENERATION
-from judges.models import Generation, ParseStatus, Sweep, SweepRun, SweepState
+from judges.models import BatchState, Generation, ParseStatus, RequestBatch, Sweep, SweepRun, SweepState
 from judges.selectors.items import judge_kind
 from judges.selectors.tallies import ResultTable, result_table
 
@@ -17,6 +17,7 @@ RATE_WINDOW = timedelta(seconds=30)
 RATE_ROWS = 20_000
 """How far back the rate looks, in rows of the table: it must stay cheap however long that table grows."""
 N_ERRORS = 10
+MOST_BATCHES = 100
 COUNTED = (
     *("n_total", "n_done", "n_reused", "n_unparsed", "n_failed"),
     *("n_requests", "n_shared", "n_tokens"),
@@ -79,6 +80,38 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """An open batch of requests.
+
+    Attributes
+    ----------
+    remote : str
+        The vendor's id of it; empty until it is submitted.
+    state : str
+        In words.
+    n_done, n_failed : int
+        Of its requests, as the vendor counts; some count at the end alone.
+    is_cancelling : bool
+        The vendor was asked to stop.
+    error : str
+        Why the vendor could not be asked, the last time.
+    """
+
+    key: str
+    remote: str
+    judge: str
+    endpoint: str
+    state: str
+    n_requests: int
+    n_done: int
+    n_failed: int
+    is_cancelling: bool
+    error: str
+    created_at: datetime
+    submitted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class SweepErrorCount:
     """A message and how many judgments failed with it."""
 
@@ -104,6 +137,10 @@ class SweepProgress:
         At that rate; None when there is none.
     errors : tuple of SweepErrorCount
         The latest distinct messages of failed judgments, latest first.
+    batches : tuple of BatchProgress
+        Batches that have not ended, oldest first, 100 at most.
+    n_in_batches : int
+        Requests in batches that have not ended.
     """
 
     sweep_id: int
@@ -131,6 +168,8 @@ class SweepProgress:
     finished_at: datetime | None
     errors: tuple[SweepErrorCount, ...]
     runs: tuple[RunProgress, ...]
+    batches: tuple[BatchProgress, ...] = ()
+    n_in_batches: int = 0
 
     @property
     def is_active(self) -> bool:
@@ -149,7 +188,7 @@ class SweepProgress:
 
 
 def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgress:
-    """Return how far a sweep is; at most five queries, however many runs it has, three more with contestants.
+    """Return how far a sweep is; at most six queries, however many runs it has, three more with contestants.
 
     Raises
     ------
@@ -163,6 +202,7 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
     recent = _recent(sweep_id, tables, now) if sweep.state == SweepState.RUNNING else {}
     runs = tuple(_run_progress(row, kinds[row.pk], recent, now) for row in rows)
     sums = progress_sums(runs)
+    batches = _open_batches(sweep_id)
     n_left = sums["n_total"] - sums["n_done"]
     rate = _rate(recent.values(), now)
     return SweepProgress(
@@ -183,7 +223,30 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
         finished_at=sweep.finished_at,
         errors=_latest_errors(sweep_id, tables) if sums["n_failed"] else (),
         runs=runs,
+        batches=batches,
+        n_in_batches=sum(batch.n_requests for batch in batches),
         **sums,
+    )
+
+
+def _open_batches(sweep_id: int) -> tuple[BatchProgress, ...]:
+    rows = RequestBatch.objects.filter(run__sweep=sweep_id, ended_at=None)
+    return tuple(
+        BatchProgress(
+            key=row.key,
+            remote=row.remote,
+            judge=str(row.run.judge),
+            endpoint=str(row.endpoint),
+            state="Being cancelled" if row.is_cancelling else BatchState(row.state).label,
+            n_requests=row.n_requests,
+            n_done=row.n_done,
+            n_failed=row.n_failed,
+            is_cancelling=row.is_cancelling,
+            error=row.error,
+            created_at=row.created_at,
+            submitted_at=row.submitted_at,
+        )
+        for row in rows.select_related("run__judge", "endpoint").order_by("created_at")[:MOST_BATCHES]
     )
 
 

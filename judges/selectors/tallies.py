@@ -8,7 +8,8 @@ from django.db.models import Count, Model, Q, QuerySet
 
 from annotation.selectors.judging import GENERATION, ItemSlice, item_counts, slice_names
 from judges.models import Anchor, AnchorVerdict, Generation, Judgment, Orders, ParseStatus, Sweep, SweepRun
-from judges.selectors.items import is_presented, judge_kind, order_drawn, orders_wanted, sweep_slice
+from judges.selectors.items import judge_kind, sweep_slice
+from judges.strategies.presentation import is_presented, order_drawn, orders_wanted
 
 CHUNK = 5000
 """Items named in one statement: below what SQLite takes as parameters."""

@@ -16,9 +16,10 @@ from annotation.selectors.judging import GENERATION
 from judges.backends.registry import endpoint_identity
 from judges.backends.wire import WireRequest, answer_from_json, build_wire, canonical_hash
 from judges.models import BackendKind, Generation, Judge, Judgment, ModelRequest, RequestState
-from judges.selectors.items import item_views, view_presented
+from judges.selectors.items import item_views
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
+from judges.strategies.presentation import view_presented
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.thoughts import without_thought
 from judges.strategies.types import Answer, ItemView, Request, StrategyWalk, Verdict
@@ -30,8 +31,8 @@ MOST_ROUNDS = 200
 
 IMPORTED = "This verdict was imported: it was made elsewhere, and there are no requests to show."
 CHANGED = (
-    "The strategy works differently since this judge was defined, so what it asked then cannot be rebuilt. "
-    "The judgment itself is as it was."
+    "The strategy changed since this judge was defined, so its requests can't be reconstructed. "
+    "The judgment itself is unchanged."
 )
 
 
@@ -42,7 +43,7 @@ class TraceRequest:
     Attributes
     ----------
     wire : WireRequest
-        From the stored row; rebuilt where the row is missing, which is the same by its hash.
+        Rebuilt; what was sent is the same, by its hash.
     state : str
         "done", "failed", "claimed" (a worker has it now), or "missing".
     shared_with : tuple of Judgment
@@ -245,7 +246,7 @@ class _Replay:
     def trace(self, users: Mapping[str, Sequence[Judgment]]) -> Trace:
         problem = self.problem
         if self.pending:
-            problem = "The strategy goes on without an end."
+            problem = "The strategy doesn't end."
         steps = tuple(
             TraceStep(tuple(_shared(request, users.get(request.hash, ())) for request in step))
             for step in self.steps
@@ -263,7 +264,7 @@ def _request(request: Request, wire: WireRequest, row: ModelRequest | None, key:
     return TraceRequest(
         hash=key,
         role=request.role,
-        wire=WireRequest.from_payload(row.payload),
+        wire=wire,
         state=row.state,
         attempts=row.attempts,
         answer=answer_from_json(row.answer)
@@ -280,5 +281,5 @@ def _unanswered(step: Sequence[TraceRequest]) -> str:
     if failed is not None:
         return f"A request failed for good: {failed.error}"
     if any(request.state == MISSING for request in step):
-        return "What was asked here is stored no more: the row of the request is gone. What came after it is unknown."
-    return "A worker has this request at the moment."
+        return "This request is no longer stored, so the steps after it are unknown."
+    return "A worker is running this request."

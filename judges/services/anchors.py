@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.selectors.judging import seeded_hash
+from annotation.domain.sampling import seeded_hash
 from judges.models import Anchor, AnchorSet, Judge, Judgment, ParseStatus, Sweep, SweepState
 from judges.services.checks import sweep_check
 from judges.services.sweeps import SAME_CLICK, SweepError, sweep_start

@@ -32,13 +32,14 @@ def noun_of(kind: str) -> str:
     return KINDS[kind].noun[1] if kind in KINDS else "instructions"
 
 
-_ALL = frozenset({"chat", "score", "embed", "classify"})
+_ALL = frozenset({"chat", "score", "embed", "classify"})  # of "match" one kind is capable
 CAPABILITIES: Mapping[BackendKind, frozenset[str]] = {
     BackendKind.OPENAI: _ALL,
+    BackendKind.ANTHROPIC: frozenset({"chat"}),
     BackendKind.LITELLM: frozenset({"chat", "embed"}),
     BackendKind.VLLM: _ALL,
     BackendKind.VLLM_SERVER: _ALL,
-    BackendKind.TRANSFORMERS: _ALL,
+    BackendKind.TRANSFORMERS: _ALL | {"match"},
 }
 """The kinds of requests that a kind of endpoint can answer; whether its model can is the model's affair."""
 
@@ -47,6 +48,7 @@ REQUEST_NAMES: Mapping[str, str] = {
     "score": "likelihoods",
     "embed": "embeddings",
     "classify": "scores of a classifier",
+    "match": "token matches",
 }
 
 
@@ -104,27 +106,32 @@ def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairin
         if not any(found.whole[kind][dataset.pk].n_items for kind in kinds):
             yield f"'{dataset}' has no {nouns}, which is what {names} can be asked about."
         elif not any(found.counts[kind][dataset.pk].n_items for kind in kinds):
-            yield f"The chosen categories and subsets leave nothing of '{dataset}'."
+            yield f"No items match the chosen categories and subsets in '{dataset}'."
     for judge in judges:
         kind = judge_kind(judge)
         if there and kind not in there:
             yield f"'{judge}' is for {noun_of(kind)}, and none of the datasets has any."
         elif left and kind in there and kind not in left:
-            yield f"The chosen categories and subsets leave no {noun_of(kind)} for '{judge}'."
+            yield f"No items match the chosen categories and subsets: there is no {noun_of(kind)} for '{judge}'."
 
 
 def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
     """Yield the requests of a judge, or of a member of it, that none of its endpoints can answer."""
-    kinds = {role: endpoint.kind for role, endpoint in judge_endpoints(judge).items()}
+    asked = judge_endpoints(judge)
     for prefix, part in _parts(spec):
-        own = [kinds[prefix + role] for role in _own_roles(part) if prefix + role in kinds]
-        able = {request for kind in own for request in CAPABILITIES.get(BackendKind(kind), ())}
+        own = [asked[prefix + role] for role in _own_roles(part) if prefix + role in asked]
+        able = {request for endpoint in own for request in _capabilities(endpoint)}
         for request in sorted(strategy_info(part.strategy).requests - able):
             if own:
-                yield (
-                    f"'{judge}' asks for {REQUEST_NAMES[request]}, which an endpoint of the kind "
-                    f"'{BackendKind(own[0]).label}' does not give."
+                where = (
+                    "with batches" if own[0].in_batches else f"of the kind '{BackendKind(own[0].kind).label}'"
                 )
+                yield f"'{judge}' asks for {REQUEST_NAMES[request]}, which an endpoint {where} does not give."
+
+
+def _capabilities(endpoint: Endpoint) -> frozenset[str]:
+    able = CAPABILITIES.get(BackendKind(endpoint.kind), frozenset())
+    return able & {"chat"} if endpoint.in_batches else able
 
 
 def _own_roles(spec: JudgeSpec) -> list[str]:
@@ -157,9 +164,7 @@ def judge_spec(judge: Judge) -> JudgeSpec:
     """
     spec = JudgeSpec.from_dict(judge.spec)
     if spec.fingerprint() != judge.fingerprint:
-        raise SpecError(
-            "fingerprint", "the strategy works differently since this judge was defined; copy it."
-        )
+        raise SpecError("fingerprint", "the strategy changed since this judge was defined; copy the judge.")
     endpoints = judge_endpoints(judge)
     for role, model in spec.models().items():
         endpoint = endpoints.get(role)
@@ -167,7 +172,7 @@ def judge_spec(judge: Judge) -> JudgeSpec:
             raise SpecError("endpoint", f"'{model.model}' ({role}) has no endpoint; copy the judge.")
         if model.endpoint != checked_endpoint(endpoint.base_url):
             raise SpecError(
-                "endpoint", f"'{endpoint}' has another address since this judge was defined; copy it."
+                "endpoint", f"'{endpoint}' has a new address since this judge was defined; copy the judge."
             )
     return spec
 
@@ -232,8 +237,8 @@ def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterato
     n = count_with_texts(dataset, shots)
     if n:
         yield (
-            f"'{dataset}' holds {n} of the instructions that '{judge}' is shown with their answers as examples: "
-            "its figures on these are in-sample and too high; exclude them."
+            f"'{dataset}' holds {n} of the instructions that '{judge}' has as worked examples: "
+            "its figures on these items are in-sample and too high; exclude them."
         )
 
 
@@ -259,4 +264,4 @@ def _endpoint_problems(judges: list[Judge]) -> Iterator[str]:
 def _unpriced(judges: list[Judge]) -> Iterator[str]:
     for endpoint in _endpoints(judges):
         if not endpoint.is_priced:
-            yield f"The endpoint '{endpoint}' has no prices, so its requests do not count towards the budget."
+            yield f"The endpoint '{endpoint}' has no prices, so its requests don't count toward the budget."

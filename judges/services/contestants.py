@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from annotation.domain.sampling import seeded_hash
 from annotation.importers.build import content_key
 from annotation.selectors.instructions import InstructionFacts, instruction_facts, system_responses
-from annotation.selectors.judging import seeded_hash
 from annotation.services.datasets import DatasetImportError, count
 from annotation.services.generated import GeneratedPair, pairs_store
 from judges.models import Generation, Judge, ParseStatus
@@ -258,11 +258,14 @@ def _description(source: Dataset, contestants: Sequence[Judge], baseline: Baseli
     names = ", ".join(judge.name for judge in contestants)
     text = f"Pairs over the instructions of {source.name}: {names} beside {baseline.name}, in an order drawn at random."
     if baseline.reference:
-        text += " One of the two responses is the human-written reference itself, which judges that read it see again."
+        text += " One of the two responses is the human-written reference itself, so judges that read the reference "
+        "see it twice."
     return text
 
 
 def _why_none(source: Dataset, baseline: Baseline, n_without_generation: int, n_wanted: int) -> str:
     if n_without_generation == n_wanted:
-        return f"None of the contestants has answered an instruction of '{source}'. Let them, in a sweep over it."
+        return (
+            f"None of the contestants has answered an instruction of '{source}'. Run them on it in a sweep."
+        )
     return f"No answered instruction of '{source}' has a response of the baseline ({baseline.name})."

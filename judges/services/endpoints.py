@@ -6,27 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from judges.backends.addresses import check_url
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, EndpointError
 from judges.backends.registry import create_backend
+from judges.backends.replicas import check_addresses_alike
 from judges.backends.settings import check_key_variable
 from judges.backends.wire import WireRequest
-from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured, SweepRun
+from judges.models import IN_WORKER, WITH_BATCHES, BackendKind, Endpoint, Judge, Structured, SweepRun
 from judges.selectors.judges import judges_at_work, judges_of_endpoint
 from judges.services.pairings import judge_queue
 from judges.strategies.errors import SpecError
-from judges.strategies.model_ref import ModelRef
+from judges.strategies.model_ref import ModelRef, checked_options
 from judges.strategies.spec import JudgeSpec
 from judges.strategies.thoughts import without_thought
 from judges.strategies.types import JUDGE, Answer, Decoding
 
 ANSWERING = ("kind", "base_url", "structured", "options")
 """What is part of the identity of every judge of an endpoint."""
-BY_HTTP = (BackendKind.OPENAI, BackendKind.VLLM_SERVER)
-"""Endpoints that speak the OpenAI protocol, and are told by it how to answer with one of the choices."""
+BY_HTTP = (BackendKind.OPENAI, BackendKind.ANTHROPIC, BackendKind.VLLM_SERVER)
+"""Endpoints that are told by their protocol how to answer with one of the choices."""
 
 
 def endpoint_create(*, name: str, base_url: str = "", **fields: Any) -> Endpoint:
@@ -35,6 +36,30 @@ def endpoint_create(*, name: str, base_url: str = "", **fields: Any) -> Endpoint
     _check(endpoint)
     endpoint.save()
     return endpoint
+
+
+@transaction.atomic
+def endpoint_put(*, name: str, **fields: Any) -> tuple[Endpoint, bool]:
+    """Make the endpoint of a name, or change the one there is; returns it and whether it is new.
+
+    Raises
+    ------
+    ValidationError
+        By field, as `endpoint_create` and `endpoint_update`.
+    """
+    endpoint = Endpoint.objects.select_for_update().filter(name=name).first()
+    if endpoint is None:
+        try:
+            with transaction.atomic():
+                return endpoint_create(name=name, **fields), True
+        except (IntegrityError, ValidationError):
+            # Made by somebody else since we looked; otherwise it is what was asked for that is wrong.
+            endpoint = Endpoint.objects.select_for_update().filter(name=name).first()
+            if endpoint is None:
+                raise
+    if any(getattr(endpoint, field) != value for field, value in fields.items()):
+        endpoint_update(endpoint=endpoint, **fields)
+    return endpoint, False
 
 
 @transaction.atomic
@@ -59,15 +84,15 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
     if names := ", ".join(f"'{judge}'" for judge in used):
         raise ValidationError(
             {
-                changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
-                "Make a new endpoint and copy them to it."
+                changed[
+                    0
+                ]: f"{names} judged with the current settings, which are part of their configuration. "
+                "Create a new endpoint and copy the judges to it."
             }
         )
     at_work = judges_at_work().filter(pk__in=judges_of_endpoint(endpoint).values("pk")) if changed else ()
     if names := ", ".join(f"'{judge}'" for judge in at_work):
-        raise ValidationError(
-            {changed[0]: f"A worker asks {names} here at this moment: pause the sweep first."}
-        )
+        raise ValidationError({changed[0]: f"A worker asks {names} here right now: pause the sweep first."})
     endpoint.save()
     try:
         for judge in judges_of_endpoint(endpoint) if changed else ():
@@ -85,11 +110,37 @@ def _check(endpoint: Endpoint) -> None:
     field = "api_key_env"
     try:
         check_key_variable(endpoint.api_key_env)
-        field = "base_url"
-        if endpoint.base_url:
-            check_url(endpoint.base_url, only_own=endpoint.is_local)
+        field = "addresses" if endpoint.addresses else "base_url"
+        if endpoint.addresses and (wrong := _addresses_wrong(endpoint)):
+            raise EndpointError(wrong)
+        for address in endpoint.addresses or filter(None, [endpoint.base_url]):
+            check_url(address, only_own=endpoint.is_local)
+        field = "structured"
+        if endpoint.kind == BackendKind.ANTHROPIC and endpoint.structured == Structured.VLLM:
+            raise EndpointError(
+                "Anthropic's API has no vLLM structured outputs: choose a JSON schema or none."
+            )
+        field = "in_batches"
+        if endpoint.in_batches and endpoint.kind not in WITH_BATCHES:
+            raise EndpointError("Only endpoints with OpenAI's or Anthropic's API have batches.")
+        if endpoint.in_batches and endpoint.addresses:
+            raise EndpointError("Batches are sent to one server: remove the addresses of its copies.")
+        field = "options"
+        checked_options(endpoint.options)
     except EndpointError as error:
         raise ValidationError({field: str(error)}) from None
+    except SpecError as error:
+        raise ValidationError({field: f"{error.field.removeprefix('backend_')}: {error.problem}"}) from None
+
+
+def _addresses_wrong(endpoint: Endpoint) -> str:
+    if endpoint.kind != BackendKind.OPENAI:
+        return "Only a server with OpenAI's protocol has several addresses."
+    if not isinstance(endpoint.addresses, list) or not all(
+        isinstance(each, str) for each in endpoint.addresses
+    ):
+        return "Expected a list of addresses."
+    return check_addresses_alike(endpoint.base_url, endpoint.addresses)
 
 
 def _runs_follow(endpoint: Endpoint) -> None:
@@ -154,18 +205,22 @@ def backend_for(*, endpoint: Endpoint, model: ModelRef) -> Backend:
     EndpointError
         The configuration cannot work; the message says why.
     """
+    # The empty name has the prices of all models that have none of their own.
+    price_prompt, price_completion = endpoint.price_of("")
     options = dict(model.backend_options) | {
         "capacity": endpoint.max_concurrency,
         "timeout": float(endpoint.timeout_seconds),
-        "price_prompt": float(endpoint.price_input),
-        "price_completion": float(endpoint.price_output),
-        "prices": {name: tuple(map(float, pair)) for name, pair in endpoint.prices.items()},
+        "price_prompt": price_prompt,
+        "price_completion": price_completion,
+        "prices": {name: endpoint.price_of(name) for name in endpoint.prices},
     }
     if endpoint.kind in IN_WORKER:
         # An engine in the worker serves one model.
         options |= {"model": model.model, "revision": model.revision}
     else:
         options |= {"api_key_env": endpoint.api_key_env, "is_local": endpoint.is_local}
+        if endpoint.addresses:
+            options["addresses"] = tuple(endpoint.addresses)
     return create_backend(model.backend, endpoint=model.endpoint, options=options)
 
 
@@ -184,7 +239,7 @@ def endpoint_try(*, endpoint: Endpoint, model: str, seconds: float = 20.0) -> En
     Only of a server: an engine is loaded by a worker, which may be another machine.
     """
     if endpoint.kind in IN_WORKER:
-        return EndpointTrial(error="it runs in the worker, and there is nothing to ask from here.")
+        return EndpointTrial(error="it runs in the worker, so it can't be tested from here.")
     question = WireRequest(
         kind="chat",
         model=model,

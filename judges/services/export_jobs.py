@@ -38,12 +38,11 @@ from judges.services.exports import (
     export_write,
     whole_file,
 )
+from judges.services.heartbeat import LEASE, Heartbeat, InterruptedJob
 from judges.services.waking import wakeups_send
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=120)
-BEAT_SECONDS = 1.0
 MOST_ATTEMPTS = 3
 MOST_OPEN = 3
 """Exports of one person that may wait or run at once."""
@@ -116,11 +115,12 @@ def export_job_get_for(user: User, pk: int) -> ExportJob:
     return get_object_or_404(ExportJob.objects.select_related("dataset", "study"), pk=pk, requested_by=user)
 
 
-def export_job_delete(*, job: ExportJob) -> None:
-    """Delete an export and its file; a worker that makes it notices soon."""
-    ExportJob.objects.filter(pk=job.pk).delete()
+def export_job_delete(*, job: ExportJob) -> bool:
+    """Delete an export and its file; a worker that makes it notices soon. False if it is gone already."""
+    n, _ = ExportJob.objects.filter(pk=job.pk).delete()
     if job.file:
         transaction.on_commit(partial(export_path(job.file).unlink, missing_ok=True))
+    return bool(n)
 
 
 def export_token(job: ExportJob) -> str:
@@ -142,14 +142,14 @@ def export_of_token(token: str) -> tuple[ExportJob, Path]:
         raise Http404(str(error)) from None
     path = export_path(job.file)
     if not path.is_file():
-        raise Http404("The file is gone.")
+        raise Http404("The file no longer exists.")
     return job, path
 
 
 def _subject_of(job: ExportJob) -> ExportSubject:
     """What is to be exported, if its reader still may; what was allowed when it was asked for need not be now."""
     user: User = job.requested_by
-    gone = ExportError("You may no longer export this.")
+    gone = ExportError("You no longer have access to this export.")
     if not user.is_active or not user.is_researcher:
         raise gone
     try:
@@ -214,7 +214,7 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
     with Heartbeat(mine, stop) as heart:
         try:
             now = _made(job, path, heart)
-        except _Interrupted:
+        except InterruptedJob:
             # A stopping worker gives its job back; that one did not fail.
             now = {"state": ExportState.QUEUED, "attempts": F("attempts") - 1, "step": "", "n_done": 0}
         except ExportError as error:
@@ -224,7 +224,7 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
             now = _failed(f"The file could not be written: {error.strerror}.")
         except Exception:
             logger.exception("An export could not be made")
-            now = _failed("An error occurred while this export was made. The operator finds it in the log.")
+            now = _failed("An error occurred while this export was made. Operators can find it in the log.")
     # After the reading has ended: on SQLite, who reads cannot write once another has written.
     if not mine.update(owner="", lease_until=None, **now) or "file" not in now:
         path.unlink(missing_ok=True)
@@ -232,7 +232,7 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
     return 1
 
 
-def _made(job: ExportJob, path: Path, heart: "Heartbeat") -> dict[str, Any]:
+def _made(job: ExportJob, path: Path, heart: Heartbeat) -> dict[str, Any]:
     subject = _subject_of(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(path) as file:
@@ -256,50 +256,6 @@ def _failed(error: str) -> dict[str, Any]:
 
 def _expiry() -> Any:
     return timezone.now() + timedelta(hours=settings.EXPORTS_KEEP_HOURS)
-
-
-class _Interrupted(Exception):  # noqa: N818  (no error: somebody asked for it)
-    """The export is to end: it was deleted, the worker stops, or another has it."""
-
-
-class Heartbeat:
-    """Keeps the lease alive and tells how far the export is, by a connection of its own.
-
-    The one that reads rows must not write meanwhile.
-    """
-
-    def __init__(self, mine: QuerySet[ExportJob], stop: Callable[[], bool]) -> None:
-        self._mine, self._stop = mine, stop
-        self._now: tuple[str, int, int] = ("", 0, 0)
-        self._over, self._lost = threading.Event(), False
-        self._thread = threading.Thread(target=self._beat, name="export-heart", daemon=True)
-
-    def __enter__(self) -> "Heartbeat":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def tell(self, step: str, done: int, total: int) -> None:
-        """Note the progress; raises where the export is to end."""
-        self._now = (step[:60], done, total)
-        if self._lost or self._stop():
-            raise _Interrupted
-
-    def _beat(self) -> None:
-        try:
-            while not self._over.wait(BEAT_SECONDS):
-                step, done, total = self._now
-                until = timezone.now() + LEASE
-                if not self._mine.update(step=step, n_done=done, n_total=total, lease_until=until):
-                    self._lost = True
-                    return
-        except Exception:
-            logger.warning("An export's progress could not be stored", exc_info=True)
-        finally:
-            connections.close_all()
 
 
 def _room() -> int:
@@ -328,7 +284,7 @@ class _Bounded(io.RawIOBase):
         self._left -= size
         if self._left < 0:
             raise ExportError(
-                "There is no room left for exports. Delete some, or ask the administrator for more."
+                "There is no disk space left for exports. Delete some, or ask the administrator for more."
             )
         self._file.write(data)
         return size

@@ -22,11 +22,12 @@ from annotation.peers.argilla import argilla_write
 from annotation.peers.benchmarks import alpaca_eval_write, llmbar_write, member_path
 from annotation.peers.items import PeerItem
 from annotation.peers.label_studio import label_studio_write
+from annotation.peers.potato import potato_write
 from annotation.selectors.datasets import datasets_by_name, items_of
 from annotation.selectors.documentation import facts_of_dataset
 from annotation.selectors.overview import labels_visible_to, study_find, study_slugs
 from annotation.selectors.pay import pay_report
-from annotation.selectors.whole_items import criteria_as_files, items_whole
+from annotation.selectors.whole_items import declared_as_files, items_whole
 from annotation.services.exports import SHAPES, labels_table
 from annotation.services.item_exports import items_table
 from annotation.services.people_exports import annotators_table, pay_table, study_annotators_table
@@ -137,7 +138,7 @@ def _annotators(subject: ExportSubject, options: ExportOptions, tell: Tell) -> E
 
 def _pay(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
     if subject.study is None:
-        raise ExportError("Pay is exported of a study, not of a dataset.")
+        raise ExportError("Pay can be exported for a study, not for a dataset.")
     tell("Adding up pay", 0, 0)
     return pay_table(pay_report(subject.study), identify=options.identify)
 
@@ -167,12 +168,19 @@ def _peer(write: Callable[[Iterable[PeerItem]], Iterator[bytes]], *notes: str) -
     return written
 
 
-def _with_criteria(write: Callable[[Iterable[PeerItem], object], Iterator[bytes]]) -> Write:
+def _with_declared(write: Callable[[Iterable[PeerItem], Mapping[str, object]], Iterator[bytes]]) -> Write:
     def written(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
-        criteria = criteria_as_files([subject.dataset])
-        return _peer(lambda items: write(items, criteria), _LABELS_ALONE)(file, subject, tell)
+        declared = declared_as_files([subject.dataset])
+        return _peer(lambda items: write(items, declared), _LABELS_ALONE)(file, subject, tell)
 
     return written
+
+
+def _potato(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    items = items_whole(subject.items(), subject.labels())
+    declared = declared_as_files([subject.dataset])
+    potato_write(file, rows_counted(items, subject.items().count(), "Writing items", tell), declared)
+    return [_LABELS_ALONE]
 
 
 def _llmbar(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
@@ -188,10 +196,12 @@ def _llmbar(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
             with archive.open(ZipInfo(f"{folder}/dataset.json"), "w", force_zip64=True) as out:
                 for piece in llmbar_write(items_whole(subject.items().filter(instruction__subset=subset))):
                     out.write(piece)
-    return ["LLMBar holds pairs with a gold answer that is no tie, and no labels; other items are left out."]
+    return [
+        "LLMBar's format has pairs with a gold answer that isn't a tie, and no labels. Other items are left out."
+    ]
 
 
-_LABELS_ALONE = "Labels that count are in the file; the order shown, comments and judgments are not."
+_LABELS_ALONE = "The file has the labels that count, without the order shown, comments and judgments."
 JSON_FILE = {"json": "application/json"}
 EXPORTABLES = {
     one.name: one
@@ -226,7 +236,7 @@ EXPORTABLES = {
         Exportable(
             "pay",
             "Pay",
-            "One row per annotator who is to be paid.",
+            "One row per annotator to pay.",
             studies_only=True,
             identifiable=True,
             table=_pay,
@@ -243,14 +253,21 @@ EXPORTABLES = {
             "Label Studio",
             "Tasks with annotations, as Label Studio imports and exports them.",
             formats=JSON_FILE,
-            write=_with_criteria(label_studio_write),
+            write=_with_declared(label_studio_write),
         ),
         Exportable(
             "argilla",
             "Argilla",
             "Records with responses, as Argilla imports and exports them.",
             formats=JSON_FILE,
-            write=_with_criteria(argilla_write),
+            write=_with_declared(argilla_write),
+        ),
+        Exportable(
+            "potato",
+            "Potato",
+            "A project that Potato starts: items, configuration and annotators' answers, as a zip.",
+            formats={"zip": "application/zip"},
+            write=_potato,
         ),
         Exportable(
             "alpaca-eval",
@@ -259,7 +276,7 @@ EXPORTABLES = {
             formats=JSON_FILE,
             write=_peer(
                 alpaca_eval_write,
-                "AlpacaEval holds labels of pairs; gold, systems and other items are left out.",
+                "AlpacaEval's format has labels of pairs. Gold, systems and other items are left out.",
             ),
         ),
         Exportable(
@@ -293,7 +310,7 @@ def export_check(subject: ExportSubject, what: str, format: str, options: Export
     if format not in one.formats:
         raise ExportError(f"{one.label}: expected the format {' or '.join(one.formats)}, got {format!r}.")
     if one.studies_only and subject.study is None:
-        raise ExportError(f"{one.label} can be exported of a study, not of a dataset.")
+        raise ExportError(f"{one.label} can be exported for a study, not for a dataset.")
     if options.identify and not one.identifiable:
         raise ExportError(f"{one.label} have no annotators' identifiers.")
     if options.shape not in SHAPES:

@@ -16,6 +16,7 @@ from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES, strategy_info
 from judges.strategies.spec import JudgeSpec
 from judges.strategies.types import JUDGE
+from web.deleting import InUseError, row_delete
 
 if TYPE_CHECKING:
     from annotation.models import User
@@ -25,7 +26,7 @@ class DuplicateJudgeError(ValidationError):
     """A judge with the same content exists: `existing`."""
 
     def __init__(self, existing: Judge) -> None:
-        super().__init__(f"This is the judge '{existing}' already: it would answer exactly the same.")
+        super().__init__(f"This is the judge '{existing}' already: its configuration is the same.")
         self.existing = existing
 
 
@@ -64,12 +65,13 @@ def spec_build(
     params: Mapping[str, Any] | None = None,
     backend_options: Mapping[str, Any] | None = None,
     prompt_source: str = "",
-    step_prompts: Mapping[str, str] | None = None,
+    step_prompts: Mapping[str, str | Mapping[str, str]] | None = None,
     guidelines: str = "",
     shots: Sequence[Mapping[str, str]] = (),
     roles: Mapping[str, ModelChoice] | None = None,
     members: Mapping[str, Judge] | None = None,
     reference_system: str = "",
+    samples: int = 1,
 ) -> JudgeSpec:
     """Build a specification from what a form offers.
 
@@ -80,7 +82,7 @@ def spec_build(
     prompt_source : str
         The text of a prompt that is neither.
     step_prompts : mapping of str to str
-        Names of prompts for the strategy's other steps.
+        Names of prompts for the strategy's other steps; in place of a name, ``{"name", "source"}`` gives the text.
 
     Raises
     ------
@@ -93,19 +95,22 @@ def spec_build(
         raise ValidationError({"strategy": str(error)}) from None
     asks = info.needs_model and info.main_model
     if asks and endpoint is None:
-        raise ValidationError({"endpoint": "This strategy asks a model: choose an endpoint."})
+        raise ValidationError({"endpoint": "This strategy needs a model: choose an endpoint."})
     values: dict[str, Any] = {
         "strategy": strategy,
         "model": model.strip() if asks else "",
         "prompt": prompt,
         "prompt_source": prompt_source or prompt_text(info.kind, prompt),
         "step_prompts": {
-            step: {"name": name, "source": prompt_text(info.kind, name)}
-            for step, name in (step_prompts or {}).items()
-            if name
+            step: {"name": given, "source": prompt_text(info.kind, given)}
+            if isinstance(given, str)
+            else dict(given)
+            for step, given in (step_prompts or {}).items()
+            if given
         },
         "use_reference": use_reference,
         "reference_system": reference_system.strip(),
+        "samples": samples,
         "allow_tie": allow_tie,
         "decoding": dict(decoding or {}),
         "params": dict(params or {}),
@@ -208,17 +213,16 @@ def _made_of(judge: Judge) -> list[Judge]:
 
 def _refuse_if_used(judge: Judge, made_of_it: Sequence[Judge]) -> None:
     if judge_has_judged(judge):
-        raise ValidationError(f"'{judge}' has judged, so it cannot be changed any more. Copy it instead.")
+        raise ValidationError(f"'{judge}' has judged, so it can't be changed. Copy it instead.")
     for whole in made_of_it:
         if judge_has_judged(whole):
             raise ValidationError(
-                f"'{whole}' is made of '{judge}' and has judged, so neither can be changed any more. "
-                "Copy it instead."
+                f"'{whole}' is made of '{judge}' and has judged, so neither can be changed. Copy it instead."
             )
     at_work = judges_at_work().filter(pk__in=[judge.pk, *(whole.pk for whole in made_of_it)])
     if names := ", ".join(f"'{each}'" for each in at_work):
         raise ValidationError(
-            f"A worker asks {names} at this moment: pause the sweep first, or copy it instead."
+            f"A worker asks {names} right now: pause the sweep first, or copy the judge instead."
         )
 
 
@@ -244,14 +248,17 @@ def judge_content(judge: Judge) -> dict[str, Any]:
     """
     spec = judge.spec
     names = ["strategy", "model", "revision", "prompt", "use_reference", "allow_tie", "decoding", "params"]
-    names += ["prompt_source", "guidelines", "shots", "reference_system"]
+    names += ["prompt_source", "guidelines", "shots", "reference_system", "samples"]
     content = {name: spec[name] for name in names if name in spec}
     endpoints = {row.role: row.endpoint for row in judge.models.select_related("endpoint")}
     main = endpoints.get(JUDGE) if spec.get("model") else None
     return content | {
         "endpoint": main,
         "backend_options": _own_options(spec, main),
-        "step_prompts": {step: given["name"] for step, given in (spec.get("step_prompts") or {}).items()},
+        "step_prompts": {
+            step: {"name": given["name"], "source": given["source"]} if given.get("source") else given["name"]
+            for step, given in (spec.get("step_prompts") or {}).items()
+        },
         "roles": {
             role: ModelChoice(
                 endpoints[role],
@@ -329,10 +336,18 @@ def _save(
             raise DuplicateJudgeError(existing) from None
         if Judge.objects.filter(name=judge.name).exclude(pk=judge.pk).exists():
             raise ValidationError(
-                {"name": "Somebody gave this name to another judge at this moment."}
+                {"name": "Someone else gave this name to another judge at the same moment."}
             ) from None
         raise
     return judge
+
+
+def judge_delete(*, judge: Judge) -> bool:
+    """Delete a judge that has judged nothing; False if it is gone already. Raises InUseError."""
+    with transaction.atomic():
+        if Judge.objects.select_for_update().filter(pk=judge.pk).exists() and judge_has_judged(judge):
+            raise InUseError("It has judged, so it stays: reports are made of what it said.")
+        return row_delete(judge)
 
 
 def _endpoints(spec: JudgeSpec, endpoint: Endpoint | None, content: Mapping[str, Any]) -> dict[str, Endpoint]:

@@ -26,17 +26,21 @@ COLUMNS = (
     TableColumn(
         "value", "json", "The verdict in the form of a label, in the canonical order of the responses."
     ),
-    TableColumn("raw_text", "text", "What the judge said."),
-    TableColumn("fingerprint", "text", "Hash of all in the judge's configuration that can change an answer."),
+    TableColumn("raw_text", "text", "The judge's answer."),
+    TableColumn(
+        "fingerprint", "text", "Hash of everything in the judge's configuration that can change an answer."
+    ),
     TableColumn("kind", "text", "Kind of the item."),
     TableColumn("sample", "integer", "Number of the repetition, from 0."),
     TableColumn("status", "text", "parsed, unparsed or failed."),
-    TableColumn("probability", "number", "Of a pair: that the first response is better, canonical."),
+    TableColumn(
+        "probability", "number", "Of a pair: probability that the first response is better, canonical."
+    ),
     TableColumn("category", "text", "Category of the instruction."),
     TableColumn("subset", "text", "Subset of the instruction, a path."),
     TableColumn("gold", "json", "The known right answer of the item."),
     TableColumn("requests", "integer", "Requests that it took, shared ones included."),
-    TableColumn("cost", "number", "US dollars, at the prices of the day."),
+    TableColumn("cost", "number", "US dollars, at the prices when it was made."),
     TableColumn("latency_ms", "number", "Model time, summed over its requests."),
     TableColumn("source", "text", "Of an imported verdict: file and row."),
     TableColumn("created_at", "time", "When it was stored, in UTC."),
@@ -48,13 +52,17 @@ COLUMNS = (
     TableColumn("shown_order", "integers", "Of a pair: positions in the order shown; [1, 0] is swapped."),
     TableColumn("prompt_tokens", "integer", "Over its requests, where the servers report it."),
     TableColumn("completion_tokens", "integer", "Over its requests, where the servers report it."),
-    TableColumn("reason", "text", "Why a verdict could not be read, or what the judge gave as its reason."),
-    TableColumn("thought", "text", "What the models thought before they answered."),
+    TableColumn(
+        "reasoning_tokens", "integer", "How many of them were thoughts, where the servers report it."
+    ),
+    TableColumn("reason", "text", "Why a verdict couldn't be parsed, or the judge's reason."),
+    TableColumn("thought", "text", "The models' reasoning before the answer."),
 )
 _SHOWN: dict[int, list[int]] = {Order.ORIGINAL: [0, 1], Order.SWAPPED: [1, 0]}
 _READ = (
     "item_id", "judge_id", "order", "sample", "status", "choice", "probability", "value_text", "raw_text", "thought",
-    "source", "requests", "prompt_tokens", "completion_tokens", "cost", "latency_ms", "answered_by", "made",
+    "source", "requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_ms",
+    "answered_by", "made",
 )  # fmt: skip
 
 
@@ -97,7 +105,7 @@ def _rows(
         rows.sort(key=lambda row: (known[row[0]][0], judges[row[1]][0], row[1], row[2], row[3]))
         for (
             item, judge, order, sample, status, choice, probability, value, raw, thought,
-            source, requests, prompt_tokens, completion_tokens, cost, latency, answered_by, made,
+            source, requests, prompt_tokens, completion_tokens, reasoning_tokens, cost, latency, answered_by, made,
         ) in rows:  # fmt: skip
             _, kind, dataset, gold, external_id, instruction, category, subset = known[item]
             name, fingerprint, model, strategy = judges[judge]
@@ -106,7 +114,8 @@ def _rows(
                 kind, sample, status, probability, category, subset, None if gold is None else json_normal(gold),
                 requests, cost, latency, source, _utc(made), answered_by and _answerers(answered_by), dataset,
                 instruction, model, strategy, _SHOWN[order] if _is_presented(kind) else None,
-                prompt_tokens, completion_tokens, _reason(value) if value and '"reason"' in value else None, thought,
+                prompt_tokens, completion_tokens, reasoning_tokens,
+                _reason(value) if value and '"reason"' in value else None, thought,
             )  # fmt: skip
         done += len(chunk)
         if on_items is not None:

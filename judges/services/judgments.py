@@ -1,6 +1,7 @@
 """Importing verdicts made elsewhere: whole or not at all, and the same file again changes nothing."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -63,6 +64,88 @@ def imported_judge_fingerprint(spec: dict[str, str]) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """What a file says of one judge; `created` counts the verdicts that are not stored yet."""
+
+    name: str
+    model: str
+    strategy: str
+    is_new: bool
+    judgments: int
+    created: int
+    unparsed: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentsCheck:
+    """What an import would do; `new` has the verdicts that it would store, each with its item's primary key."""
+
+    judges: tuple[JudgeCheck, ...]
+    new: tuple[tuple[VerdictRecord, int], ...]
+
+
+def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], source: str) -> JudgmentsCheck:
+    """Compare verdicts with what is stored, and store nothing.
+
+    Raises
+    ------
+    ImportFileError
+        As `judgments_import`.
+    """
+    items = items_by_external_id(dataset.pk)
+    first = _first_of_judges(verdicts)
+    judges = {judge.name: judge for judge in Judge.objects.filter(name__in=list(first))}
+    for name, judge in judges.items():
+        _check_judge(judge, first[name], source)
+    stored = {
+        (name, item_id, order): (status, value, raw)
+        for name, item_id, order, status, value, raw in Judgment.objects.filter(
+            judge__in=list(judges.values()), item__dataset=dataset, sample=0
+        ).values_list("judge__name", "item_id", "order", "status", "value", "raw_text")
+    }
+    new = []
+    n, n_created, n_unparsed = Counter[str](), Counter[str](), Counter[str]()
+    faults = Faults()
+
+    def add(record: VerdictRecord) -> None:
+        item_id = items.get(record.item)
+        if item_id is None:
+            _refuse(
+                record,
+                "item",
+                f"expected the id of an item of {dataset.name!r}, found {quoted(record.item)}.",
+            )
+        n[record.judge] += 1
+        n_unparsed[record.judge] += record.status == "unparsed"
+        known = stored.get((record.judge, item_id, record.order))
+        if known is None:
+            n_created[record.judge] += 1
+            new.append((record, item_id))
+        elif not _is_same(known, record):
+            before, now = _first_difference(known, record)
+            _refuse(
+                record,
+                f"verdict of {record.judge}",
+                f"expected {quoted(before)} in order {record.order}, as stored in dataset "
+                f"{dataset.name!r}, found {quoted(now)}.",
+            )
+
+    for record in verdicts:
+        with faults:
+            add(record)
+    faults.check()
+    return JudgmentsCheck(
+        tuple(
+            JudgeCheck(
+                name, one.model or name, one.strategy, name not in judges, n[name], n_created[name], n_unparsed[name]
+            )
+            for name, one in first.items()
+        ),
+        tuple(new),
+    )  # fmt: skip
+
+
 @transaction.atomic
 def judgments_import(
     *,
@@ -88,57 +171,25 @@ def judgments_import(
         judge whose name is taken by another.
     """
     dataset_lock(dataset_id=dataset.pk)
-    items = items_by_external_id(dataset.pk)
+    check = judgments_check(dataset=dataset, verdicts=verdicts, source=source)
     judges, judges_created = _judges(verdicts, source)
-    stored = {
-        (judge_id, item_id, order): (status, value, raw)
-        for judge_id, item_id, order, status, value, raw in Judgment.objects.filter(
-            judge__in=list(judges.values()), item__dataset=dataset, sample=0
-        ).values_list("judge_id", "item_id", "order", "status", "value", "raw_text")
-    }
-    new = []
-    faults = Faults()
-
-    def add(record: VerdictRecord) -> None:
-        item_id = items.get(record.item)
-        if item_id is None:
-            _refuse(
-                record,
-                "item",
-                f"expected the id of an item of {dataset.name!r}, found {quoted(record.item)}.",
-            )
-        judge_id = judges[record.judge]
-        known = stored.get((judge_id, item_id, record.order))
-        if known is None:
-            new.append(_judgment(record, judge_id, item_id))
-        elif not _is_same(known, record):
-            before, now = _first_difference(known, record)
-            _refuse(
-                record,
-                f"verdict of {record.judge}",
-                f"expected {quoted(before)} in order {record.order}, as stored in dataset "
-                f"{dataset.name!r}, found {quoted(now)}.",
-            )
-
-    for record in verdicts:
-        with faults:
-            add(record)
-    faults.check()
     done = 0
-    for batch in batched(new, BATCH):
-        Judgment.objects.bulk_create(batch)
+    for batch in batched(check.new, BATCH):
+        Judgment.objects.bulk_create(
+            [_judgment(record, judges[record.judge], item_id) for record, item_id in batch]
+        )
         done += len(batch)
         if progress is not None:
             progress("judgments", done)
-    if new:
+    if check.new:
         _tell_planner(Judgment)
     return JudgmentsResult(
         dataset=dataset,
         judges=len(judges),
         judges_created=judges_created,
         judgments=len(verdicts),
-        created=len(new),
-        unparsed=sum(record.status == "unparsed" for record in verdicts),
+        created=len(check.new),
+        unparsed=sum(one.unparsed for one in check.judges),
     )
 
 
@@ -170,8 +221,8 @@ def _tell_planner(*tables: type[models.Model]) -> None:
             cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 
 
-def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, int], int]:
-    """The judge of each name, made where there is none; and how many were made."""
+def _first_of_judges(verdicts: Sequence[VerdictRecord]) -> dict[str, VerdictRecord]:
+    """The first verdict of each judge; all of them have its model and strategy."""
     first: dict[str, VerdictRecord] = {}
     for record in verdicts:
         known = first.setdefault(record.judge, record)
@@ -183,11 +234,15 @@ def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, i
                 f"{quoted(known.model)} and {quoted(known.strategy)}; found {quoted(record.model)} and "
                 f"{quoted(record.strategy)}.",
             )
+    return first
+
+
+def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, int], int]:
+    """The judge of each name, made where there is none; and how many were made."""
     found: dict[str, int] = {}
     n_created = 0
-    for name, record in first.items():
+    for name, record in _first_of_judges(verdicts).items():
         spec = imported_judge_spec(record, source)
-        fingerprint = imported_judge_fingerprint(spec)
         judge, created = Judge.objects.get_or_create(
             name=name,
             defaults={
@@ -195,19 +250,23 @@ def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, i
                 "model": record.model or name,
                 "strategy": record.strategy,
                 "spec": spec,
-                "fingerprint": fingerprint,
+                "fingerprint": imported_judge_fingerprint(spec),
             },
         )
-        if judge.fingerprint != fingerprint:
-            _refuse(
-                record,
-                "judge",
-                f"there is a judge {quoted(name)} already, and it is another one "
-                f"({judge.get_backend_display()}, strategy {judge.strategy}); give this one another name.",
-            )
+        _check_judge(judge, record, source)  # one that was made meanwhile, of a file on another dataset
         found[name] = judge.pk
         n_created += created
     return found, n_created
+
+
+def _check_judge(judge: Judge, record: VerdictRecord, source: str) -> None:
+    if judge.fingerprint != imported_judge_fingerprint(imported_judge_spec(record, source)):
+        _refuse(
+            record,
+            "judge",
+            f"there is a judge {quoted(judge.name)} already, with another configuration "
+            f"({judge.get_backend_display()}, strategy {judge.strategy}); choose another name.",
+        )
 
 
 def _judgment(record: VerdictRecord, judge_id: int, item_id: int) -> Judgment:

@@ -34,8 +34,8 @@ from judges.models import Endpoint, Judge, Sweep
 from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create
 from judges.services.sweep_settings import SweepSettings
 from judges.services.sweeps import draft_create
-from judges.services.yaml_text import YamlError, yaml_read
 from judges.strategies.registry import STRATEGIES
+from web.yaml_text import YamlError, yaml_read
 
 MOST_JUDGES = 500
 """A grid grows quickly; more judges than this are a mistake."""
@@ -53,6 +53,7 @@ JUDGE_FIELDS = _MODEL | {
         "step_prompts",
         "use_reference",
         "reference_system",
+        "samples",
         "allow_tie",
     ),
     *("params", "guidelines", "shots", "roles", "members"),

@@ -54,7 +54,7 @@ def prompt_save(
         versions = prompt_versions(kind, name)
         for version in versions:
             if version.sha == sha and version.is_file:
-                raise ValidationError({"source": f"This is '{version.name}' as it is: change something."})
+                raise ValidationError({"source": f"This is '{version.name}' unchanged: change something."})
             if version.sha == sha:
                 return PromptText.objects.get(kind=kind, name=name, version=version.version)
         row = PromptText(
@@ -74,7 +74,7 @@ def prompt_save(
         except IntegrityError:
             continue  # somebody else took the number: look again
         return row
-    raise ValidationError("Others saved versions at the same moment, again and again: try once more.")
+    raise ValidationError("Others saved versions at the same moment. Try again.")
 
 
 def source_normalized(source: str) -> str:

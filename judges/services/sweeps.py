@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation.services.users import user_lock
@@ -22,7 +23,9 @@ from judges.models import (
     ModelRequest,
     ParseStatus,
     Queue,
+    RequestBatch,
     RequestState,
+    RunRange,
     Sweep,
     SweepRun,
     SweepState,
@@ -36,6 +39,7 @@ from judges.services.pairings import judge_queue, pairings
 from judges.services.sweep_settings import SweepSettings
 from judges.services.sweep_states import ACTIVE, RESUMABLE, sweep_move
 from judges.services.waking import wakeups_send
+from web.deleting import row_delete
 
 if TYPE_CHECKING:
     from annotation.models import Dataset, User
@@ -268,19 +272,24 @@ def sweep_resume(
     return Launch(sweep, changed, check.warnings)
 
 
-def sweep_delete(*, sweep: Sweep) -> None:
-    """Delete a sweep that is not at work. Its judgments stay: they belong to the judges.
+def sweep_delete(*, sweep: Sweep) -> bool:
+    """Delete a sweep that is not at work; False if it is gone already. Its judgments stay: they are the judges'.
 
     Raises
     ------
     SweepError
-        It is queued or running.
+        It is queued or running, or a batch of it has not ended.
     """
     with transaction.atomic():
-        locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
-        if locked.state in ACTIVE:
-            raise SweepError([f"'{sweep}' is at work: cancel it first."])
-        locked.delete()
+        state = Sweep.objects.select_for_update().filter(pk=sweep.pk).values_list("state", flat=True).first()
+        if state in ACTIVE:
+            raise SweepError([f"'{sweep}' is running: cancel it first."])
+        if RequestBatch.objects.filter(run__sweep=sweep, ended_at=None).exists():
+            # Its answers are on the vendor's bill, and would be asked for and paid again.
+            raise SweepError(
+                [f"'{sweep}' has a batch that has not ended: cancel the sweep, then delete it after its end."]
+            )
+        return row_delete(sweep)
 
 
 def workers_wake() -> None:
@@ -335,8 +344,22 @@ def _runs_prepare(sweep: Sweep) -> None:
         run.last_error = ""
         if tally.n_done < tally.n_total:
             run.finished_at = None
-    names = ["queue", "n_total", "n_done", "n_unparsed", "n_failed", "n_reused", "last_error", "finished_at"]
+        run.n_started = 0
+    names = [
+        "n_started",
+        "queue",
+        "n_total",
+        "n_done",
+        "n_unparsed",
+        "n_failed",
+        "n_reused",
+        "last_error",
+        "finished_at",
+    ]
     SweepRun.objects.bulk_update(runs, names)
+    # What a worker still has of a run is no more its own; what it has sent is waited for.
+    RunRange.objects.filter(run__sweep=sweep).delete()
+    RunRange.objects.bulk_create([RunRange(run=run) for run in runs if run.finished_at is None])
 
 
 def _failures_forget(sweep: Sweep) -> None:
@@ -352,4 +375,6 @@ def _failures_forget(sweep: Sweep) -> None:
         for rows in sweep_results(sweep=sweep, kind=kind, dataset_ids=datasets):
             rows.filter(**theirs, status=ParseStatus.FAILED).delete()
     models = {row.model for judge in judges for row in judge.models.all()}
-    ModelRequest.objects.filter(state=RequestState.FAILED, model__in=models).delete()
+    # By the condition of the index of failed requests, of which there are few.
+    failed = ModelRequest.objects.exclude(error="").filter(state=RequestState.FAILED)
+    failed.filter(Q(form__model__in=models) | Q(model__in=models)).delete()

@@ -17,4 +17,4 @@ def wakeups_send(queues: Iterable[str] = (Queue.HTTP.value,)) -> None:
             current_app.send_task("judges.wake", queue=queue, retry=False, ignore_result=True)
     except Exception:
         # The broker is away. What is to be done stands in the database, and workers look there by themselves.
-        logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)
+        logger.warning("The workers could not be notified; they will poll.", exc_info=True)

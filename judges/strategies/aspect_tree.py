@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 from judges.strategies.structured import NAMING, TWICE, closed, number_in
-from metaeval.stats import InvalidInputError, aspect_levels
 
 Edge = tuple[str, str]
 """An aspect and the one it depends on, which is empty for a root: numbers as text, or what stood in their place."""
@@ -29,21 +28,29 @@ def tree_schema(count: int) -> dict[str, Any]:
     )
 
 
-def read_tree(found: object, numbers: Mapping[str, str] = MappingProxyType({})) -> list[Edge]:
+def read_tree(
+    found: object, numbers: Mapping[str, str] = MappingProxyType({}), *, below_instruction: bool = False
+) -> list[Edge]:
     """Return the edges of a tree: from ``{"2": 1}``, or from nodes with their children inside or their parent beside.
 
     Parameters
     ----------
     numbers : mapping of str to str
         As `structured.numbers_of` returns it: nodes may be named by the texts of the aspects.
+    below_instruction : bool
+        At the top stands the instruction on level 0, whatever it is called there: its children are the roots.
 
     >>> read_tree({"1": 0, "2": "1"})
     [('1', ''), ('2', '1')]
     >>> read_tree({"tree": [{"aspect": 1, "children": [2, {"aspect": 3}]}]})
     [('1', ''), ('2', '1'), ('3', '1')]
+    >>> read_tree({"instruction": "Write.", "level": 0, "children": [{"aspect": 1}]}, below_instruction=True)
+    [('1', '')]
     >>> read_tree({"aspect_question": "A poem?", "children": [{"aspect_question": 2}]}, {"a_poem": "1"})
     [('1', ''), ('2', '1')]
     """
+    if below_instruction:
+        found = _below_instruction(found, numbers)
     while isinstance(found, Mapping) and len(found) == 1:
         name, inner = next(iter(found.items()))
         if name not in _WRAPPERS or not isinstance(inner, Mapping | list):
@@ -52,6 +59,20 @@ def read_tree(found: object, numbers: Mapping[str, str] = MappingProxyType({})) 
     if isinstance(found, Mapping) and not _is_node(found):
         return [(number_in(child, numbers), _parent(parent, numbers)) for child, parent in found.items()]
     return _nodes(found if isinstance(found, list) else [found], numbers)
+
+
+def _below_instruction(found: object, numbers: Mapping[str, str]) -> object:
+    """Return the children of the node that stands for the instruction, which is no aspect."""
+    while isinstance(found, list | Mapping) and len(found) == 1:
+        inner = found[0] if isinstance(found, list) else next(iter(found.values()))
+        if not isinstance(inner, list | Mapping):
+            break
+        found = inner
+    if not isinstance(found, Mapping):
+        return found
+    own = next((number_in(found[name], numbers) for name in NAMING if name in found), "")
+    children = next((found[name] for name in _CHILDREN if isinstance(found.get(name), list)), None)
+    return found if children is None or own in numbers.values() else children
 
 
 def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
@@ -82,6 +103,9 @@ def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
             problems.append(f"aspect {names.get(child, child)} depends on {parent}, which is no aspect")
     if problems:
         return "; ".join(problems)
+    # Takes seconds to import, and most judges need none of it.
+    from metaeval.stats import InvalidInputError, aspect_levels
+
     try:
         aspect_levels({names[child]: parent and names[parent] for child, parent in edges})
     except InvalidInputError as error:

@@ -44,7 +44,6 @@ from judges.strategies.types import (
     several,
     single,
 )
-from metaeval.stats import InvalidInputError, aspect_levels, drfr, tower_score
 
 YES, NO, CANNOT_TELL = "yes", "no", "cannot tell"
 MEANING: Mapping[str, bool | None] = {YES: True, NO: False, CANNOT_TELL: None}
@@ -176,6 +175,9 @@ def checklist_scores(item: ItemView, answers: Answers, *, flat: bool = False) ->
     StrategyError
         The aspects depend on one another in a circle, or on what is no aspect.
     """
+    # Imported here: the statistics take seconds to import, and most judges need none of them.
+    from metaeval.stats import InvalidInputError, aspect_levels, drfr, tower_score
+
     found = {"drfr": drfr(_followed(answers, list(answers)), [0] * len(answers), n_resamples=0).value}
     if flat or has_tree(item.aspects):
         try:

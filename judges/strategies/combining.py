@@ -4,7 +4,8 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
 
 - pairwise, by majority: the choice with the most votes; the probability is the share of votes for A and half of
   those for a tie. By mean probability: the mean of the members' probabilities that A is better (1, 1/2 or 0 where a
-  member gives only its choice), A above one half.
+  member gives only its choice), A above one half. By weights: their sum over the members for A minus those for B,
+  which is the log-odds of A where they were fitted (`metaeval.selection.juries`); within the tie margin it is a tie.
 - rubric: the mean of the ratings of each criterion, rounded half to even, and the mean of what was expected.
 - checklist: the most frequent answer to each aspect, and DRFR and TOWER of these.
 - importance and answer ranking: the order of the mean ranks, where equal ranks count as the mean of their places.
@@ -14,10 +15,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from annotation.kinds import KINDS
+from annotation.kinds import KINDS, ItemKind
 from annotation.kinds.parts import PartsKind
 from judges.strategies.checklist import checklist_scores
 from judges.strategies.errors import StrategyError
@@ -31,17 +34,25 @@ Values = Mapping[str, Mapping[str, Any]]
 T = TypeVar("T")
 
 _CERTAIN = {1: 1.0, 0: 0.5, 2: 0.0}
+_SIGNS = {1: 1, 0: 0, 2: -1}
+_SCORE_DECIMALS = 9
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 _DRAW = "the members' votes are drawn"
 
 
-def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> Verdict:
+def combine(
+    item: ItemView, verdicts: Mapping[str, Verdict], params: Params, weights: Mapping[str, float] = NO_WEIGHTS
+) -> Verdict:
     """Return one verdict for the verdicts of the members.
 
     Parameters
     ----------
     params : mapping
-        "combine": "majority" or "mean_probability" (pairs alone). "quorum": fewest members with a verdict, >= 1.
+        "combine": "majority", "mean_probability" or "weights" (both of pairs alone), the last with "tie_margin".
+        "quorum": fewest members with a verdict, >= 1.
         "on_draw": "tie" (for an aspect of a checklist: cannot tell) or "unparsed".
+    weights : mapping of str to float
+        By member, where votes are weighted.
 
     Raises
     ------
@@ -56,22 +67,21 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
     text = "\n".join(f"{key}: {_said(item, verdict)}" for key, verdict in verdicts.items())
     voting = {key: verdict for key, verdict in verdicts.items() if verdict.status == "parsed"}
     quorum = params.get("quorum", 1)
+    votes = _votes(item, kind, verdicts)
     if len(voting) < max(quorum, 1):
-        return unparsed(
-            text, f"{len(voting)} of {len(verdicts)} members gave a verdict, and the quorum is {quorum}"
-        )
+        missing = f"{len(voting)} of {len(verdicts)} members gave a verdict, and the quorum is {quorum}"
+        return replace(unparsed(text, missing), value={"votes": votes})
     if not isinstance(kind, PartsKind):
-        return _pair(item, verdicts, voting, text, params)
+        if weights:
+            return _weighted_pair(voting, text, params, votes, weights)
+        return _pair(voting, text, params, votes)
     values = {key: verdict.value or {} for key, verdict in voting.items()}
     combined = _parts(kind, values, tie=params.get("on_draw", "tie") == "tie")
     if combined is None:
-        return unparsed(text, _DRAW)
+        return replace(unparsed(text, _DRAW), value={"votes": votes})
     if kind.scale == "nominal" and combined[kind.field]:
         combined |= checklist_scores(item, combined[kind.field])
-    combined["votes"] = {
-        key: dict(verdict.value or {}).get(kind.field) if key in voting else None
-        for key, verdict in verdicts.items()
-    }
+    combined["votes"] = votes
     return parsed(text, combined)
 
 
@@ -84,8 +94,21 @@ def _said(item: ItemView, verdict: Verdict) -> str:
     return said if verdict.probability is None else f"{said} (probability of A {verdict.probability:.4f})"
 
 
+def _votes(item: ItemView, kind: ItemKind, verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+    """Return what each member said, in canonical order; None of those that could not be read."""
+    found: dict[str, Any] = {}
+    for key, verdict in verdicts.items():
+        if verdict.status != "parsed":
+            found[key] = None
+        elif isinstance(kind, PartsKind):
+            found[key] = dict(verdict.value or {}).get(kind.field)
+        else:
+            found[key] = choice_presented(verdict.choice or 0, item.order)
+    return found
+
+
 def _pair(
-    item: ItemView, verdicts: Mapping[str, Verdict], voting: Mapping[str, Verdict], text: str, params: Params
+    voting: Mapping[str, Verdict], text: str, params: Params, votes: Mapping[str, int | None]
 ) -> Verdict:
     chances = {key: _chance(verdict, params) for key, verdict in voting.items()}
     mean = math.fsum(chances.values()) / len(chances)
@@ -95,13 +118,29 @@ def _pair(
         choice = _most_frequent([verdict.choice for verdict in voting.values()])
     if choice is None:
         if params.get("on_draw", "tie") != "tie":
-            return unparsed(text, _DRAW)
+            return replace(unparsed(text, _DRAW), value={"votes": votes})
         choice = 0
-    votes = {
-        key: None if key not in voting else choice_presented(verdict.choice or 0, item.order)
-        for key, verdict in verdicts.items()
-    }
     return Verdict(choice=choice, status="parsed", raw_text=text, probability=mean, value={"votes": votes})
+
+
+def _weighted_pair(
+    voting: Mapping[str, Verdict],
+    text: str,
+    params: Params,
+    votes: Mapping[str, int | None],
+    weights: Mapping[str, float],
+) -> Verdict:
+    signs = {key: _SIGNS[verdict.choice or 0] for key, verdict in voting.items()}
+    # Noise of floats must not decide whether equal votes are a tie: 0.3 - 0.2 - 0.1 is 0.
+    score = round(math.fsum(weights[key] * sign for key, sign in signs.items()), _SCORE_DECIMALS)
+    margin = float(params.get("tie_margin", 0.0))
+    if score == 0.0 and not margin and any(signs.values()) and params.get("on_draw", "tie") != "tie":
+        return replace(unparsed(text, _DRAW), value={"votes": votes})
+    choice = 0 if abs(score) <= margin else 1 if score > 0 else 2
+    # The smaller power of the two: the other one may be too large for a float.
+    small = math.exp(-abs(score))
+    chance = 1 / (1 + small) if score >= 0 else small / (1 + small)
+    return Verdict(choice=choice, status="parsed", raw_text=text, probability=chance, value={"votes": votes})
 
 
 def _chance(verdict: Verdict, params: Params) -> float:

@@ -6,8 +6,11 @@ Composite: Lyu et al. (HREF, 2024) choose the judge by the instruction's categor
 Judges with Juries: Evaluating LLM Generations with a Panel of Diverse Models", 2024.
 """
 
-from collections.abc import Generator, Mapping
+import json
+import math
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from judges.strategies.combining import combine
 from judges.strategies.errors import StrategyError
@@ -43,7 +46,35 @@ def composite(item: ItemView, config: StrategyConfig) -> Steps:
 def jury(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask all members side by side and combine their verdicts; see `judges.strategies.combining`."""
     verdicts = yield from together({key: start(item) for key, start in config.members.items()})
-    return combine(item, verdicts, config.params)
+    weights = member_weights(config.params, config.members)
+    return combine(item, verdicts, config.params, weights)
+
+
+def member_weights(params: Mapping[str, Any], members: Collection[str]) -> dict[str, float]:
+    """Return how much each member's vote counts, by its name; empty where votes are not weighted.
+
+    Raises
+    ------
+    ValueError
+        Says what was expected: a number for each member, and for nobody else.
+    """
+    if params.get("combine") != "weights":
+        if params.get("weights") or params.get("tie_margin"):
+            raise ValueError('only votes combined by "weights" have weights and a tie margin.')
+        return {}
+    names = ", ".join(sorted(members))
+    try:
+        given = json.loads(params.get("weights") or "{}")
+    except ValueError:
+        given = None
+    if not isinstance(given, dict) or set(given) != set(members):
+        raise ValueError(f"expected a JSON object with a weight for each member ({names}).")
+    for name, weight in given.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+            raise ValueError(f"expected a number as the weight of '{name}', found {weight!r}.")
+    if not any(given.values()):
+        raise ValueError("expected a weight other than 0.")
+    return {name: float(weight) for name, weight in given.items()}
 
 
 def together(members: Mapping[str, Steps]) -> Generator[Yielded, Sent, dict[str, Verdict]]:

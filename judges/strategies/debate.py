@@ -40,7 +40,7 @@ def personas(text: str) -> tuple[Persona, ...]:
                 )
             found.append(Persona(name, view.rstrip(".")))
     if len(found) < 2 or len({each.name for each in found}) < len(found):
-        raise StrategyError("A debate takes at least two personas, each with a name of its own.")
+        raise StrategyError("A debate needs two personas or more, each with a different name.")
     return tuple(found)
 
 
@@ -97,6 +97,6 @@ def _majority(votes: list[int | None], text: str, config: StrategyConfig, value:
         return unparsed(text, "none of the personas gave a verdict")
     if len(counted) > 1 and counted[0][1] == counted[1][1]:
         if not config.allow_tie:
-            return unparsed(text, "as many personas for the one as for the other, and a tie was not allowed")
+            return unparsed(text, "the personas were evenly split, and a tie was not allowed")
         return Verdict(0, "parsed", raw_text=text, value=value)
     return Verdict(counted[0][0], "parsed", raw_text=text, value=value)

@@ -23,38 +23,36 @@ from judges.strategies.types import ItemView, Steps, StrategyConfig
 
 def vanilla(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask which response is better and for nothing else."""
-    return (yield from one_question(item, config, lambda view: render_pair(view, config)))
+    return one_question(item, config, lambda view: render_pair(view, config))
 
 
 def rules(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask as vanilla does, after rules that say what counts."""
-    return (yield from one_question(item, config, lambda view: render_pair(view, config, "rules")))
+    return one_question(item, config, lambda view: render_pair(view, config, "rules"))
 
 
 def reference(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask as vanilla does, with the human-written reference shown; an item without one is an error."""
-    return (yield from vanilla(item, replace(config, use_reference=True)))
+    return vanilla(item, replace(config, use_reference=True))
 
 
 def guidelines(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask by the guidelines that the annotators follow, after their worked examples if there are any."""
     if not config.guidelines.strip():
-        raise StrategyError(
-            f"The strategy '{config.name}' works by guidelines and its configuration has none."
-        )
+        raise StrategyError(f"The strategy '{config.name}' needs guidelines and its configuration has none.")
     return (yield from one_question(item, config, lambda view: with_shots(render_pair(view, config), config)))
 
 
 def cot(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask for reasons and then the verdict; ``params["rules"]`` puts the rules of judging before them."""
-    return (yield from one_question(item, config, lambda view: render_pair(view, config), reasons=True))
+    return one_question(item, config, lambda view: render_pair(view, config), reasons=True)
 
 
 def fewshot(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask as vanilla does after worked examples; ``params["cot"]``: reasons first, as the examples give them."""
     if not config.shots:
         raise StrategyError(
-            f"The strategy '{config.name}' shows worked examples and its configuration has none."
+            f"The strategy '{config.name}' needs worked examples and its configuration has none."
         )
     reasons = bool(config.params.get("cot"))
     prompt = step_prompt(config, "cot") if reasons else config.prompt
@@ -96,7 +94,7 @@ def _turns(
     shot: Mapping[str, str], config: StrategyConfig, prompt: Prompt | None, *, reasons: bool
 ) -> tuple[Message, Message]:
     if shot["verdict"] == "tie" and not config.allow_tie:
-        raise StrategyError(f"An example of '{config.name}' is a tie, which this judge may not answer.")
+        raise StrategyError(f"An example of '{config.name}' is a tie, which this judge can't answer.")
     item = ItemView(
         item_id=0,
         kind=DEFAULT_KIND,

@@ -18,7 +18,7 @@ from judges.strategies.item_prompt import (
 )
 from judges.strategies.orders import order_schema, ranked, ranks_of, read_order
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.prompts import Message
+from judges.strategies.prompts import Message, Prompt
 from judges.strategies.structured import (
     Labels,
     by_name,
@@ -30,7 +30,6 @@ from judges.strategies.structured import (
     verdict_of_parts,
 )
 from judges.strategies.types import Answer, AspectView, Chat, ItemView, Steps, StrategyConfig, single
-from metaeval.stats import aspect_levels
 
 SCORES: Labels = {str(score): () for score in range(1, 6)}
 
@@ -75,34 +74,40 @@ def importance_tree(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask for the aspect tree; aspects rank by their level, those of one level being tied.
 
     A tree that is none is asked for again in the same conversation, with what is wrong with it, up to
-    ``params["attempts"]`` times in all.
+    ``params["attempts"]`` times in all. ``params["faithful"]`` asks for it as TOWER does: as nested nodes in the
+    aspects' own words, below the instruction on level 0.
     """
     shown = _shown(item, config)
     numbers, keys = _numbers(shown), {str(place): each.key for place, each in enumerate(shown, start=1)}
-    messages, schema = _messages(item, config, shown), schema_text(tree_schema(len(shown)))
+    nested = bool(config.params.get("faithful"))
+    messages = _messages(item, config, shown, step_prompt(config, "nested") if nested else None)
+    # No schema can say that each aspect stands in a nested tree once.
+    schema = None if nested else schema_text(tree_schema(len(shown)))
     attempts = max(1, int(config.params.get("attempts", 2)))
     for attempt in range(1, attempts + 1):
         answer = single((yield Chat(messages, json_schema=schema)))
         found, unread = read_json(answer.text, cut_off=answer.finish_reason == "length")
-        edges = [] if unread else read_tree(found, _texts(shown))
+        edges = [] if unread else read_tree(found, _texts(shown), below_instruction=nested)
         problem = unread or tree_problem(edges, keys)
         if not problem:
             parents = {keys[child]: parent and keys[parent] for child, parent in edges}
             return parsed(answer.text, _tree_value(item, parents) | {"attempts": attempt})
         if attempt < attempts:
             told = unread or tree_problem(edges, {number: number for number in numbers})
-            messages = (*messages, *_again(config, answer, told))
+            messages = (*messages, *_again(config, answer, told, "nested_retry" if nested else "retry"))
     return unparsed(answer.text, problem)
 
 
-def _again(config: StrategyConfig, answer: Answer, told: str) -> tuple[Message, ...]:
-    turn = step_prompt(config, "retry").render({"problem": told})
+def _again(config: StrategyConfig, answer: Answer, told: str, step: str) -> tuple[Message, ...]:
+    turn = step_prompt(config, step).render({"problem": told})
     # Chat templates refuse an empty turn.
     return (("assistant", answer.text if answer.text.strip() else "(no answer)"), *turn)
 
 
 def _tree_value(item: ItemView, parents: dict[str, str]) -> dict[str, Any]:
     ordered = {each.key: parents[each.key] for each in item.aspects}
+    from metaeval.stats import aspect_levels  # takes seconds to import, and most judges need none of it
+
     levels = aspect_levels(ordered)
     weights = {key: 1.0 / level for key, level in levels.items()}
     return {"ranks": ranked(levels), "tree": ordered, "weights": weights}
@@ -123,10 +128,12 @@ def _numbers(shown: tuple[AspectView, ...]) -> list[str]:
     return [str(number) for number in range(1, len(shown) + 1)]
 
 
-def _messages(item: ItemView, config: StrategyConfig, shown: tuple[AspectView, ...]) -> tuple[Message, ...]:
+def _messages(
+    item: ItemView, config: StrategyConfig, shown: tuple[AspectView, ...], prompt: Prompt | None = None
+) -> tuple[Message, ...]:
     values = {
         "requirements": numbered(each.text for each in shown),
         "names": json_form(_numbers(shown)),
         "count": str(len(shown)),
     }
-    return render_item(item, config, values)
+    return render_item(item, config, values, prompt=prompt)

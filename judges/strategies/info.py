@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from annotation.kinds.values import DEFAULT_KIND
+from judges.strategies.differences import DIFFERENCES
 
 
 class Param(NamedTuple):
@@ -38,6 +39,7 @@ class Param(NamedTuple):
 
 NO_PARAMS: Mapping[str, Param] = MappingProxyType({})
 NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
+NO_STEPS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class StrategyInfo:
         It cannot work without a prompt: one has to be given where there is no default.
     prompts : mapping of str to str
         Default prompts of its other steps, by the step's name.
+    prompts_with : mapping of str to mapping
+        Default prompts of steps that there are only with a setting, by the setting's name: they are no part of a judge
+        without it.
     params : mapping of str to Param
         The strategy's own settings. Others are refused.
     roles : tuple of str
@@ -82,9 +87,14 @@ class StrategyInfo:
     needs : frozenset of str
         What of ``"guidelines"`` and ``"shots"`` it cannot work without.
     requests : frozenset of str
-        Kinds of requests that it yields: "chat", "score", "embed", "classify".
+        Kinds of requests that it yields: "chat", "score", "embed", "classify", "match".
     order_matters : bool
         False when the canonical verdict cannot depend on the presentation order.
+    order_with : frozenset of str
+        The settings with which it can all the same.
+    check : str
+        ``"module:function"`` that is called with this, the prompt's text and the settings of a judge when it is
+        defined, and raises SpecError.
     version : int
         Raised when the code asks or reads differently, so that a judge's fingerprint changes with it.
     summary : str
@@ -103,6 +113,7 @@ class StrategyInfo:
     prompt: str = ""
     needs_prompt: bool = True
     prompts: Mapping[str, str] = field(default_factory=lambda: NO_PROMPTS)
+    prompts_with: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: NO_STEPS)
     params: Mapping[str, Param] = field(default_factory=lambda: NO_PARAMS)
     roles: tuple[str, ...] = ()
     open_roles: bool = False
@@ -112,5 +123,24 @@ class StrategyInfo:
     needs: frozenset[str] = frozenset()
     requests: frozenset[str] = frozenset({"chat"})
     order_matters: bool = True
+    order_with: frozenset[str] = frozenset()
+    check: str = ""
     version: int = 1
     summary: str = ""
+
+    def prompts_of(self, params: Mapping[str, object]) -> dict[str, str]:
+        """Return the default prompts of the steps that a judge with these settings takes."""
+        found = dict(self.prompts)
+        for name, prompts in self.prompts_with.items():
+            found |= prompts if params.get(name) else {}
+        return found
+
+    @property
+    def difference(self) -> str:
+        """What it does otherwise than its source; empty where that is not said."""
+        return DIFFERENCES.get(self.name, "")
+
+    @property
+    def all_prompts(self) -> dict[str, str]:
+        """The default prompts of all steps, whatever the settings."""
+        return self.prompts_of(dict.fromkeys(self.prompts_with, True))

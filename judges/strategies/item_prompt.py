@@ -41,14 +41,17 @@ def render_item(
     chosen = prompt or config.prompt
     if chosen is None:
         raise StrategyError(f"The strategy '{config.name}' needs a prompt and its configuration has none.")
-    beside = {
-        "context": item.context,
-        "reference": shown_reference(item, config),
-        "guidelines": config.guidelines if config.guidelines.strip() else "",
-    }
-    beside = {name: text for name, text in beside.items() if text}
-    filled = {**values, "instruction": item.instruction, **beside}
-    return chosen.render(filled, frozenset({*flags, *beside}))
+    filled, raised = {**values, "instruction": item.instruction}, [*flags]
+    if item.context:
+        filled["context"] = item.context
+        raised.append("context")
+    if config.use_reference:
+        filled["reference"] = needed_reference(item, config)
+        raised.append("reference")
+    if config.guidelines and not config.guidelines.isspace():
+        filled["guidelines"] = config.guidelines
+        raised.append("guidelines")
+    return chosen.render(filled, frozenset(raised))
 
 
 def shown_reference(item: ItemView, config: StrategyConfig) -> str:

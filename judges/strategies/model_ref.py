@@ -15,16 +15,28 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from judges.strategies.errors import SpecError
-from judges.strategies.types import NO_PARAMS, Decoding
+from judges.strategies.thinking import (
+    EFFORTS,
+    OPTION,
+    check_thinking,
+    form_of,
+    thinks,
+    with_thinking_defaults,
+)
+from judges.strategies.types import NO_PARAMS, TOP_LOGPROBS, Decoding
 
 HARMLESS_OPTIONS = frozenset(
     {
+        "addresses",
         "api_key_env",
         "batch_size",
         "capacity",
         "connect_timeout",
         "cpu_kv_cache_gib",
+        "data_parallel_backend",
+        "data_parallel_size",
         "device",
+        "distributed_executor_backend",
         "enforce_eager",
         "gpu_memory_utilization",
         "is_local",
@@ -51,6 +63,7 @@ OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "structured": "none",
         "extra_body": {},
         "max_tokens_field": "max_tokens",
+        OPTION: "",
         "respond": "A",
         "name": "",
         # Of models in the worker.
@@ -62,6 +75,7 @@ OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "normalize": True,
         "pooling": "",
         "quantization": "",
+        "reasoning_parser": "",
         "runner": "auto",
         "seed": 0,
     }
@@ -80,8 +94,14 @@ DECODING: Mapping[str, tuple[float, float | None]] = {
     "top_p": (0.0, 1.0),
     "max_tokens": (1, None),
     "seed": (0, None),
+    "top_logprobs": (1, None),
+    "thinking_budget": (0, None),
+    "max_completion_tokens": (1, None),
 }
 """The bounds of a way of sampling, both allowed; without an upper one it is a whole number."""
+
+LATER = ("reasoning_effort", "thinking_budget", "max_completion_tokens")
+"""Settings that came later: left out where they say nothing, so that judges of before are the same ones today."""
 
 
 def known_fields(values: object, what: str, known: Collection[str], *, prefix: str = "") -> dict[str, Any]:
@@ -115,13 +135,28 @@ def check_decoding(decoding: object) -> None:
     for name, bounds in DECODING.items():
         if (value := getattr(decoding, name)) is not None:
             require_number(f"decoding.{name}", value, *bounds)
+    if decoding.max_tokens is not None and decoding.max_completion_tokens is not None:
+        raise SpecError(
+            "decoding.max_completion_tokens", "expected it or max_tokens, not both: one limit is sent."
+        )
+    if decoding.reasoning_effort is not None and decoding.reasoning_effort not in EFFORTS:
+        raise SpecError(
+            "decoding.reasoning_effort",
+            f"expected one of {', '.join(EFFORTS)}, found {decoding.reasoning_effort!r}.",
+        )
     if not all(isinstance(text, str) and text for text in decoding.stop):
         raise SpecError("decoding.stop", f"expected texts that are not empty, found {decoding.stop!r}.")
 
 
 def decoding_dict(decoding: Decoding) -> dict[str, Any]:
-    """Return the settings as JSON values; `decoding_from` undoes it."""
-    return asdict(decoding) | {"stop": list(decoding.stop)}
+    """Return the settings as JSON values; `decoding_from` undoes it.
+
+    A setting that came later is left out at its default, so that judges of before are the same ones today.
+    """
+    values = asdict(decoding) | {"stop": list(decoding.stop)}
+    if values["top_logprobs"] == TOP_LOGPROBS:
+        del values["top_logprobs"]
+    return {name: value for name, value in values.items() if name not in LATER or value is not None}
 
 
 def decoding_from(values: object) -> Decoding:
@@ -137,7 +172,7 @@ def decoding_from(values: object) -> Decoding:
         # Before Decoding makes them floats, which would let "0.5" and true through.
         if given.get(name) is not None:
             require_number(f"decoding.{name}", given[name], *DECODING[name])
-    return Decoding(**given | {"stop": tuple(stop)})
+    return Decoding(**with_thinking_defaults(given) | {"stop": tuple(stop)})
 
 
 def checked_options(options: object) -> Mapping[str, Any]:
@@ -229,6 +264,18 @@ class ModelRef:
         check_decoding(self.decoding)
         object.__setattr__(self, "endpoint", checked_endpoint(self.endpoint))
         object.__setattr__(self, "backend_options", checked_options(self.backend_options))
+        check_thinking(self.decoding, form_of(self.backend, self.backend_options))
+        if (
+            self.backend == "vllm_server"
+            and thinks(self.decoding)
+            and not self.backend_options.get("reasoning_parser")
+        ):
+            # It holds answers to a form, from the first token on where it cannot tell a thought from them.
+            raise SpecError(
+                "backend_options.reasoning_parser",
+                "expected vLLM's parser of the model's thoughts, such as qwen3 or deepseek_r1: without it the model "
+                "would have to answer before it has thought.",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON values."""

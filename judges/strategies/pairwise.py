@@ -7,7 +7,7 @@ verdict's probability from the first answer token is that of AlpacaEval 2 (Duboi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from judges.strategies.errors import StrategyError
@@ -15,6 +15,7 @@ from judges.strategies.item_prompt import render_item, shown_reference, step_pro
 from judges.strategies.parsing import read_choice, read_verdict_line, unparsed
 from judges.strategies.probabilities import label_chances
 from judges.strategies.prompts import Message, Prompt
+from judges.strategies.records import record
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
 LABELS = ("A", "B")
@@ -120,11 +121,15 @@ def render_outputs(
     texts: Mapping[str, str] = NO_TEXTS,
 ) -> tuple[Message, ...]:
     """Render a prompt for an instruction with these outputs; as `render_pair`, for one output or two."""
-    flags = (*extra_flags, *ask_flags(config), *texts, *(["tie"] if config.allow_tie else ()))
+    flags = (*extra_flags, *ask_flags(config), *texts)
+    if config.allow_tie:
+        flags = (*flags, "tie")
     # The order of the values is part of what marks a fence, and so of stored requests.
     values = {"instruction": item.instruction, **outputs, **texts}
-    values |= {"context": item.context} if item.context else {}
-    values |= {"guidelines": config.guidelines} if config.guidelines.strip() else {}
+    if item.context:
+        values["context"] = item.context
+    if config.guidelines and not config.guidelines.isspace():
+        values["guidelines"] = config.guidelines
     return render_item(item, config, values, *flags, prompt=prompt)
 
 
@@ -150,7 +155,7 @@ def both_texts(first: str, second: str) -> str:
     return f"[as stored]\n{first}\n\n[swapped]\n{second}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ReadVerdict:
     """A verdict read from one answer, and the probability of each label where it was asked for and came."""
 
@@ -187,17 +192,17 @@ def one_question(item: ItemView, config: StrategyConfig, show: Render, *, reason
     in both presentation orders, the requests that it would make in each, and averages.
     """
 
-    def ask(view: ItemView) -> Chat:
-        return Chat(show(view)) if reasons else ask_alone(config, show(view))
-
-    def read(answer: Answer) -> ReadVerdict:
-        return ReadVerdict(read_last_line(answer, config)) if reasons else _read(answer, config)
-
     if config.params.get("both_orders"):
-        answers = several((yield tuple(ask(view) for view in in_both_orders(item))))
-        return _averaged(item, config, read(answers[0]), read(answers[1]))
-    reading = read(single((yield ask(item))))
-    return _from_one(reading)
+        asked = tuple(_ask(config, show(view), reasons=reasons) for view in in_both_orders(item))
+        answers = several((yield asked))
+        first, second = (_read(answer, config, reasons=reasons) for answer in answers)
+        return _averaged(item, config, first, second)
+    answer = single((yield _ask(config, show(item), reasons=reasons)))
+    return _from_one(_read(answer, config, reasons=reasons))
+
+
+def _ask(config: StrategyConfig, messages: tuple[Message, ...], *, reasons: bool) -> Chat:
+    return Chat(messages) if reasons else ask_alone(config, messages)
 
 
 def disagreement(first: Verdict, second: Verdict) -> tuple[int, int] | Verdict:
@@ -210,7 +215,9 @@ def disagreement(first: Verdict, second: Verdict) -> tuple[int, int] | Verdict:
     return first.choice, choice_presented(second.choice, 1)
 
 
-def _read(answer: Answer, config: StrategyConfig) -> ReadVerdict:
+def _read(answer: Answer, config: StrategyConfig, *, reasons: bool) -> ReadVerdict:
+    if reasons:
+        return ReadVerdict(read_last_line(answer, config))
     verdict = read_alone(answer, config)
     if verdict.choice is None or not config.params.get("probabilities"):
         return ReadVerdict(verdict)

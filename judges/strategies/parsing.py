@@ -78,6 +78,7 @@ _RESERVED = re.compile(
     r"\b(?:but|although|though|unless|if|except|or|maybe|perhaps|possibly|unsure|uncertain|not\s+(?:sure|certain)|same)\b",
     re.IGNORECASE,
 )
+_LETTER = {"A": 1, "B": 2}
 CUT_OFF = "cut off at the token limit"
 _DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
 _BOXED = re.compile(r"\$?\\boxed\{(?:\\(?:text|textbf|mathrm)\{)?([^{}]{1,40})\}{1,2}\$?")
@@ -114,6 +115,8 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     """
     if cut_off:
         return unparsed(text, CUT_OFF)
+    if (label := _LETTER.get(text)) is not None:  # what most models answer needs none of the reading below
+        return Verdict(choice=label, status="parsed", raw_text=text)
     if len(text) > MAX_READ:
         return unparsed(text, "longer than a verdict can be")
     bare = undressed(text)

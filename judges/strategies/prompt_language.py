@@ -82,18 +82,18 @@ def prompt_check(kind: str, source: str, *, base: str = "") -> PromptProblems:
             for name in sorted(own.flags - known.flags - usual.flags)
         ),
     ]
-    warnings = [] if own.variables else ["It shows the model nothing: there is no variable in it."]
+    warnings = [] if own.variables else ["The prompt has no variable, so the model would see no item."]
     if base:
         warnings += [
-            f"The prompt that this was made from has no {_braced(name)}: look in the preview whether its strategy "
+            f"The prompt that this was made from has no {_braced(name)}: check in the preview whether its strategy "
             "gives it a value."
             for name in sorted((own.variables & known.variables) - usual.variables)
         ]
         warnings += [
-            f"{_braced(name)} is not used any more." for name in sorted(usual.variables - own.variables)
+            f"{_braced(name)} is no longer used." for name in sorted(usual.variables - own.variables)
         ]
     warnings += [
-        f"<{tag}> is a fence that a response can close: write <{tag}{_braced(MARK)}> and </{tag}{_braced(MARK)}>."
+        f"<{tag}> is a delimiter that a response can close: write <{tag}{_braced(MARK)}> and </{tag}{_braced(MARK)}>."
         for tag in sorted(set(_FENCE.findall(source)))
     ]
     return PromptProblems(tuple(errors), tuple(warnings))
@@ -109,14 +109,14 @@ def _section_errors(source: str) -> list[str]:
     errors = []
     if "user" not in sections:
         errors.append(
-            "There is no section '# user': a line with these words, and under it what the model is asked."
+            "There is no section '# user': add a line with these words, and the message to the model below it."
         )
     elif source.lstrip("\ufeff\n\r ").partition("\n")[0].rstrip() not in {f"# {name}" for name in _SECTIONS}:
         errors.append(
-            "It begins with '# system' or '# user'; what stands before them would be sent to nobody."
+            "The prompt must start with '# system' or '# user'; text before them would not be sent."
         )
     if "system" in sections[1:]:
-        errors.append("'# system' comes first, and once.")
+        errors.append("'# system' must come first, and only once.")
     return errors
 
 
@@ -128,27 +128,27 @@ def _block_errors(source: str) -> list[str]:
         line = source.count("\n", 0, match.start()) + 1
         if before or after or not name:
             errors.append(
-                f"Line {line}: '{match[0]}' is no variable; write a name without spaces between the braces."
+                f"Line {line}: '{match[0]}' isn't a variable; write a name without spaces between the braces."
             )
         elif sign in ("#", "^"):
             if any(name == each for each, _ in open_blocks):
-                errors.append(f"Line {line}: the block '{name}' stands inside itself.")
+                errors.append(f"Line {line}: the block '{name}' is inside itself.")
             open_blocks.append((name, line))
         elif sign == "/":
             if not open_blocks:
-                errors.append(f"Line {line}: {_braced('/' + name)} ends a block that was not begun.")
+                errors.append(f"Line {line}: {_braced('/' + name)} ends a block that wasn't started.")
             elif open_blocks[-1][0] != name:
                 inner, begun = open_blocks.pop()
                 errors.append(
-                    f"Line {line}: {_braced('/' + name)} comes before the end of '{inner}', begun in line {begun}."
+                    f"Line {line}: {_braced('/' + name)} comes before the end of '{inner}', started in line {begun}."
                 )
             else:
                 open_blocks.pop()
-    errors += [f"Line {line}: the block '{name}' is never ended." for name, line in open_blocks]
+    errors += [f"Line {line}: the block '{name}' has no end." for name, line in open_blocks]
     stripped = _BRACES.sub("", source)
     if "{{" in stripped or "}}" in stripped:
         place = min(at for at in (stripped.find("{{"), stripped.find("}}")) if at >= 0)
         errors.append(
-            f"Line {stripped.count(chr(10), 0, place) + 1}: braces that are no variable and no block."
+            f"Line {stripped.count(chr(10), 0, place) + 1}: braces that are neither a variable nor a block."
         )
     return errors

@@ -19,7 +19,7 @@ A prompt that has judged is never edited: a change is a new version in a new fil
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -40,7 +40,8 @@ _TAG = re.compile(r"</?(\w+)\{\{mark\}\}>")
 Message: TypeAlias = tuple[str, str]
 """(role, content); roles are "system", "user" and "assistant"."""
 
-_Compiled = tuple[tuple[str, tuple[str, ...]], ...]
+_Compiled = tuple[tuple[str, str, tuple[str, ...]], ...]
+"""Of each section its role, its text with ``%s`` in place of each variable, and the variables' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +77,20 @@ class Prompt:
         """
         fence, sections = _compile(self.source, flags)
         mark = ""
-        if fence is not None and any("<" in text and fence.search(text) for text in values.values()):
+        if fence is not None and _finds(fence, values.values()):
             digest = sha256("\x00".join(values.values()).encode("utf-8", "surrogatepass"))
             mark = "_" + digest.hexdigest()[:12]
         filled = {**values, "mark": mark}
-        return tuple((role, _fill(pieces, filled)) for role, pieces in sections)
+        return tuple(
+            [(role, text % tuple([filled[name] for name in names])) for role, text, names in sections]
+        )
 
 
-def _fill(pieces: tuple[str, ...], values: Mapping[str, str]) -> str:
-    # Literal text at even places, names of variables at odd ones, as re.split leaves them.
-    parts = list(pieces)
-    parts[1::2] = [values[name] for name in pieces[1::2]]
-    return "".join(parts)
+def _finds(pattern: re.Pattern[str], texts: Iterable[str]) -> bool:
+    for text in texts:  # noqa: SIM110 (a generator costs as much as the look)
+        if "<" in text and pattern.search(text):
+            return True
+    return False
 
 
 @lru_cache(maxsize=256)
@@ -97,10 +100,15 @@ def _compile(source: str, flags: frozenset[str]) -> tuple[re.Pattern[str] | None
     fence = re.compile(rf"<\s*/?\s*(?:{'|'.join(tags)})", re.IGNORECASE) if tags else None
     parts = _SECTION.split(text)
     sections = tuple(
-        (role, tuple(_VARIABLE.split(body.strip())))
+        (role, *_with_places(_VARIABLE.split(body.strip())))
         for role, body in zip(parts[1::2], parts[2::2], strict=True)
     )
     return fence, sections
+
+
+def _with_places(pieces: list[str]) -> tuple[str, tuple[str, ...]]:
+    # Literal text at even places, names of variables at odd ones, as re.split leaves them.
+    return "%s".join(piece.replace("%", "%%") for piece in pieces[::2]), tuple(pieces[1::2])
 
 
 def _resolve(text: str, flags: frozenset[str]) -> str:

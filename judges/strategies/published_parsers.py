@@ -1,4 +1,4 @@
-"""How published evaluators read their answers: the parsers of LLMBar and of AlpacaEval.
+"""How published evaluators read their answers: the parsers of LLMBar, AlpacaEval, MT-bench and Arena-Hard.
 
 Each takes the answer and its settings and returns a `Reading`, or raises `Unreadable` with the reason. They read what
 the published parsers read. An answer in which AlpacaEval's parser finds not exactly one verdict is unparsed, as there;
@@ -9,6 +9,7 @@ import ast
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,18 +23,28 @@ _FENCED = re.compile(r"```(?:json|python)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an answer says: 1, 2 or 0 for a tie, and the probability of 1 where it is known."""
+    """What an answer says: 1, 2 or 0 for a tie, the probability of 1 where it is known, and "much" or "slightly"."""
 
     choice: int
     probability: float | None = None
+    strength: str = ""
 
 
 class Unreadable(Exception):  # noqa: N818 (reads as what happened)
     """The answer says nothing that the parser knows."""
 
 
-def read_published(parser: str, options: Mapping[str, Any], answer: Answer) -> Reading:
+def read_published(
+    parser: str, options: Mapping[str, Any], answer: Answer, *, count: int = 1, place: int = 0
+) -> Reading:
     """Read the verdict of an answer.
+
+    Parameters
+    ----------
+    count : int
+        How many verdicts it has to give.
+    place : int
+        Which of them is meant, from 0.
 
     Raises
     ------
@@ -43,9 +54,11 @@ def read_published(parser: str, options: Mapping[str, Any], answer: Answer) -> R
     if parser == "logprob_parser":
         return _logprobs(answer, **options)
     found = PARSERS[parser](answer.text, **options)
-    if len(found) != 1:
-        raise Unreadable(f"{len(found)} verdicts where one was expected")
-    return _reading(found[0])
+    if len(found) != count:
+        raise Unreadable(
+            f"{len(found)} verdicts where {'one was' if count == 1 else f'{count} were'} expected"
+        )
+    return found[place] if isinstance(found[place], Reading) else _reading(found[place])
 
 
 def parser_check(parser: str, options: Mapping[str, Any]) -> None:
@@ -74,7 +87,10 @@ def llmbar_parser(text: str, parsing: Mapping[str, str]) -> list[Any]:
 
 def regex_parser(text: str, outputs_to_match: Mapping[Any, str]) -> list[Any]:
     """Return the keys in the order in which their expressions are found, each match after the one before."""
-    compiled = {key: re.compile(expression) for key, expression in outputs_to_match.items()}
+    with warnings.catch_warnings():
+        # "[[A]]" is a set that holds a bracket, as it is to the published parser; Python may read it otherwise one day.
+        warnings.simplefilter("ignore", FutureWarning)
+        compiled = {key: re.compile(expression) for key, expression in outputs_to_match.items()}
     found: list[Any] = []
     while True:
         matches = [(match.start(), place, key, match) for place, (key, regex) in enumerate(compiled.items())
@@ -168,6 +184,42 @@ def pipeline_meta_parser(
     return values
 
 
+def fastchat_parser(text: str) -> list[Any]:
+    """Return the verdict that MT-bench's code finds: A if ``[[A]]`` stands anywhere, else B, else a tie."""
+    return next(([choice] for mark, choice in _FASTCHAT_MARKS.items() if mark in text), [])
+
+
+def fastchat_scores_parser(text: str) -> list[Any]:
+    """Return which of two scores ``[[8,7]]`` is higher; closer than 0.1 is a tie, as there."""
+    match = _TWO_SCORES.search(text)
+    if match is None:
+        return []
+    first, second = float(match[1]), float(match[2])
+    return [0 if abs(first - second) <= 0.1 else 1 if first > second else 2]
+
+
+def arena_hard_parser(text: str, regex_patterns: Sequence[str]) -> list[Any]:
+    """Return the label that the first expression finds; two that differ are none, as there."""
+    for expression in regex_patterns:
+        labels = {label.strip("\n") for label in re.findall(expression, text) if label}
+        if labels:
+            known = [_ARENA_HARD[label] for label in labels if label in _ARENA_HARD]
+            return known if len(labels) == 1 else []
+    return []
+
+
+_FASTCHAT_MARKS = {"[[A]]": 1, "[[B]]": 2, "[[C]]": 0}
+_TWO_SCORES = re.compile(r"\[\[(\d{1,6}\.?\d{0,6}),\s?(\d{1,6}\.?\d{0,6})\]\]")
+_SCORE = (re.compile(r"\[\[(\d{1,6}\.?\d{0,6})\]\]"), re.compile(r"\[(\d{1,6}\.?\d{0,6})\]"))
+_ARENA_HARD = {
+    "A>>B": Reading(1, strength="much"),
+    "A>B": Reading(1, strength="slightly"),
+    "A=B": Reading(0),
+    "B>A": Reading(2, strength="slightly"),
+    "B>>A": Reading(2, strength="much"),
+}
+
+
 PARSERS: dict[str, Callable[..., list[Any]]] = {
     function.__name__: function
     for function in (
@@ -179,14 +231,28 @@ PARSERS: dict[str, Callable[..., list[Any]]] = {
         eval_parser,
         replace_parser,
         pipeline_meta_parser,
+        fastchat_parser,
+        fastchat_scores_parser,
+        arena_hard_parser,
     )
 }
+RATING_PARSERS = ("llmbar_parser", "fastchat_rating_parser")
 
 
-def read_integer(text: str) -> int:
-    """Return the whole number that an answer is; raises Unreadable if it is none."""
+def published_score(parser: str, text: str) -> float:
+    """Return the score of one response: a whole number alone, or MT-bench's ``[[7]]`` in any place.
+
+    Raises
+    ------
+    Unreadable
+    """
+    if parser == "fastchat_rating_parser":
+        match = next((found for pattern in _SCORE if (found := pattern.search(text))), None)
+        if match is None:
+            raise Unreadable("no score in double brackets")
+        return float(match[1])
     try:
-        return int(text.strip())
+        return float(int(text.strip()))
     except ValueError:
         raise Unreadable("not a whole number") from None
 

@@ -22,7 +22,7 @@ SCORES: Labels = {str(score): () for score in range(10)}
 
 def ranking_direct(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask for the order of all answers, best first, in one generation; ties where they are allowed."""
-    responses = _responses(item)
+    responses = several_responses(item)
     order = drawn_order(len(responses), item, int(config.params.get("seed", 1)))
     # The answers have fences of their own, which nothing that is shown beside them may open or close.
     beside = (item.instruction, item.context, item.reference or "", config.guidelines)
@@ -42,7 +42,7 @@ def ranking_direct(item: ItemView, config: StrategyConfig) -> Steps:
     if places is None:
         return unparsed(answer.text, problem)
     ranks = {order[number - 1]: rank for number, rank in ranks_of(places).items()}
-    return parsed(answer.text, {"ranks": _canonical(item, ranks)})
+    return parsed(answer.text, {"ranks": ranking_places(item, ranks)})
 
 
 def ranking_rating(item: ItemView, config: StrategyConfig) -> Steps:
@@ -50,7 +50,7 @@ def ranking_rating(item: ItemView, config: StrategyConfig) -> Steps:
 
     ``params["expected"]`` ranks by the expected score instead, where the backend gives log-probabilities for all.
     """
-    responses, expected = _responses(item), bool(config.params.get("expected"))
+    responses, expected = several_responses(item), bool(config.params.get("expected"))
     asked = tuple(
         Chat(render_item(item, config, {"response": text}), choices=tuple(SCORES), logprobs=expected)
         for text in responses
@@ -61,17 +61,18 @@ def ranking_rating(item: ItemView, config: StrategyConfig) -> Steps:
     scores = {place: int(label) for place, (label, _) in enumerate(said) if label is not None}
     if len(scores) < len(said):
         problems = (f"answer {place + 1}: {problem}" for place, (_, problem) in enumerate(said) if problem)
-        partial = {"partial": _canonical(item, scores)} if scores else None
+        partial = {"partial": ranking_places(item, scores)} if scores else None
         return replace(unparsed(raw, "; ".join(problems)), value=partial)
-    value: dict[str, Any] = {"scores": _canonical(item, scores)}
+    value: dict[str, Any] = {"scores": ranking_places(item, scores)}
     ranked_by: Mapping[str, float] = value["scores"]
     if expected and (means := _expected(answers, scores)):
-        ranked_by = value["expected"] = _canonical(item, means)
+        ranked_by = value["expected"] = ranking_places(item, means)
     value = {"ranks": ranked({position: -score for position, score in ranked_by.items()})} | value
     return parsed(raw, value)
 
 
-def _responses(item: ItemView) -> tuple[str, ...]:
+def several_responses(item: ItemView) -> tuple[str, ...]:
+    """Return the responses of an item; raises StrategyError if it has fewer than two."""
     if len(item.responses) < 2:
         raise StrategyError(
             f"Item {item.item_id} has {len(item.responses)} responses; a ranking has two or more."
@@ -89,8 +90,8 @@ def _expected(answers: Sequence[Answer], scores: Mapping[int, int]) -> dict[int,
     return found if len(found) == len(answers) else {}
 
 
-def _canonical(item: ItemView, by_place: Mapping[int, Number]) -> dict[str, Number]:
-    """By the position in the dataset, as labels have it; order 1 shows the responses the other way round."""
+def ranking_places(item: ItemView, by_place: Mapping[int, Number]) -> dict[str, Number]:
+    """Return values by the position in the dataset, as labels have it; order 1 shows the responses reversed."""
     count = len(item.responses)
     stored = {(count - 1 - place if item.order else place): value for place, value in by_place.items()}
     return {str(position): stored[position] for position in sorted(stored)}

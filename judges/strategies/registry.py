@@ -2,15 +2,16 @@
 imported when it is first used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from itertools import permutations
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 from judges.strategies.errors import UnknownStrategyError
 from judges.strategies.info import Param, StrategyInfo
+from judges.strategies.own_formats import named_preset, own_formats
 from judges.strategies.types import Strategy
 
 # --- pairs ----------------------------------------------------------------------------------------------------
@@ -40,6 +41,7 @@ PROBABILITIES = Param(
     "what is likelier.",
     later=True,
 )
+FAITHFUL = "As published rather than as here: "
 ONE_QUESTION = {"both_orders": BOTH_ORDERS, "probabilities": PROBABILITIES}
 RULED = {"rules": RULES, **ONE_QUESTION}
 TAKES = frozenset({"reference", "tie", "guidelines", "decoding"})
@@ -146,8 +148,19 @@ PAIRS = (
         "judges.strategies.synthesis:swap",
         prompt="vanilla.v2",
         prompts={"synthesis": "synthesis.v1"},
-        params={"rules": RULES},
+        prompts_with={"faithful": {"reasons": "cot.v2", "settle": "settle.v1"}},
+        params={
+            "rules": RULES,
+            "faithful": Param(
+                bool,
+                False,
+                f"{FAITHFUL}the first two questions ask for reasons, the last one shows them and asks for the verdict "
+                "alone, and it is asked in each presentation order.",
+                later=True,
+            ),
+        },
         order_matters=False,
+        order_with=frozenset({"faithful"}),
         summary="Asks in both orders, and once more where the two verdicts contradict each other.",
     ),
     _steps(
@@ -156,8 +169,17 @@ PAIRS = (
         "judges.strategies.synthesis:swap_cot",
         prompt="cot.v2",
         prompts={"synthesis": "synthesis.v1"},
-        params={"rules": RULES},
+        params={
+            "rules": RULES,
+            "faithful": Param(
+                bool,
+                False,
+                f"{FAITHFUL}the last question is asked in each presentation order, each with its own verdict.",
+                later=True,
+            ),
+        },
         order_matters=False,
+        order_with=frozenset({"faithful"}),
         summary="Asks for reasons and a verdict in both orders; where they contradict each other, weighs the reasons.",
     ),
     _steps(
@@ -221,32 +243,28 @@ RANKING = "answer_ranking"
 _SEEN = frozenset({"reference", "guidelines", "decoding"})
 
 # What the entries of a kind share.
-_rubric = partial(
-    StrategyInfo,
-    kind="rubric",
-    family="Rubric",
-    source="Zhang et al. (HELM Instruct), 2024",
-    takes=_SEEN,
-    version=READS,
-    order_matters=False,
-)
-_checklist = partial(
-    StrategyInfo,
-    kind="checklist",
-    family="Checklist",
-    source="Qin et al. (InFoBench), Findings of ACL 2024",
-    takes=_SEEN,
-    version=READS,
-    order_matters=False,
-)
-_importance = partial(
-    StrategyInfo,
-    kind="importance",
-    family="Importance",
-    source="TOWER",
-    takes=_SEEN - {"reference"},
-    order_matters=False,
-)
+_SHARED: dict[str, dict[str, Any]] = {
+    "rubric": {
+        "family": "Rubric",
+        "source": "Zhang et al. (HELM Instruct), 2024",
+        "takes": _SEEN,
+        "version": READS,
+    },
+    "checklist": {
+        "family": "Checklist",
+        "source": "Qin et al. (InFoBench), Findings of ACL 2024",
+        "takes": _SEEN,
+        "version": READS,
+    },
+    "importance": {"family": "Importance", "source": "TOWER", "takes": _SEEN - {"reference"}},
+}
+
+
+def _of_kind(kind: str, shared: dict[str, Any]) -> Callable[..., StrategyInfo]:
+    return partial(StrategyInfo, kind=kind, order_matters=False, **shared)
+
+
+_rubric, _checklist, _importance = (_of_kind(*entry) for entry in _SHARED.items())
 _ranking = partial(
     StrategyInfo,
     kind=RANKING,
@@ -351,7 +369,15 @@ KINDS = (
                 high=5,
             ),
             "seed": _SEED,
+            "faithful": Param(
+                bool,
+                False,
+                f"{FAITHFUL}the tree is asked for as nested JSON below the instruction, which is level 0, with each "
+                "aspect's own words.",
+                later=True,
+            ),
         },
+        prompts_with={"faithful": {"nested": "nested.v1", "nested_retry": "nested_retry.v1"}},
         summary="Builds the tree of what depends on what; an aspect weighs 1 / its level, and ranks by its weight.",
     ),
     _ranking(
@@ -453,6 +479,24 @@ MODEL_OUTPUTS = (
         summary="Prefers the response whose vector points more nearly where the human reference's does.",
     ),
     _promptless(
+        "bertscore",
+        "BERTScore with the reference",
+        "judges.strategies.similarity:bertscore",
+        family=MODELS,
+        source="Zhang et al., BERTScore, ICLR 2020",
+        needs_reference=True,
+        params={
+            "layer": Param(
+                int,
+                0,
+                "The encoder's layer whose vectors are compared; 0: the one known to be best for it, else the last.",
+                low=0,
+            )
+        },
+        requests=frozenset({"match"}),
+        summary="Prefers the response whose tokens match those of a human-written answer better, by an encoder.",
+    ),
+    _promptless(
         "reward",
         "Reward model",
         "judges.strategies.reward:reward",
@@ -541,23 +585,46 @@ OTHERS = (
             "combine": Param(
                 str,
                 "majority",
-                "Of pairs: the most frequent verdict, or the mean of the probabilities.",
-                ("majority", "mean_probability"),
+                "Of pairs: the most frequent verdict, the mean of the probabilities, or the weighted votes.",
+                ("majority", "mean_probability", "weights"),
             ),
             "quorum": Param(int, 1, "Fewest members whose verdict could be read.", low=1),
             "on_draw": Param(str, "tie", "What equal votes are.", ("tie", "unparsed")),
+            "weights": Param(
+                str,
+                "",
+                'Of weighted votes: the weight of each member by its name, as JSON: {"first": 1.2, "second": 0.4}.',
+                later=True,
+            ),
+            "tie_margin": Param(
+                float, 0.0, "Of weighted votes: a sum at most so far from 0 is a tie.", low=0.0, later=True
+            ),
         },
-        summary="Several judges at once; the majority or their mean probability decides.",
+        summary="Several judges at once; the majority, their mean probability or their weighted votes decide.",
     ),
     StrategyInfo(
         "published",
         "Published prompt",
         "judges.strategies.published:published",
         family="Published",
-        source="LLMBar (Zeng et al., ICLR 2024) or AlpacaEval (Li et al., 2023), from your own copy",
+        source=(
+            "LLMBar (Zeng et al., ICLR 2024), AlpacaEval (Li et al., 2023), MT-bench (Zheng et al., NeurIPS 2023) or "
+            "Arena-Hard (Li et al., 2024), from your own copy"
+        ),
         version=READS,
         takes=frozenset({"decoding"}),
-        summary="Asks in the words of LLMBar's or AlpacaEval's files, imported from your copy of them.",
+        params={
+            "drawn_order": Param(
+                bool,
+                False,
+                "Show each pair once, in the order that AlpacaEval's own run draws for it, whatever order is asked.",
+                later=True,
+            ),
+            "seed": Param(
+                int, 0, "The seed of that run: 0 unless it was set, 42 in HREF.", low=0, later=True
+            ),
+        },
+        summary="Asks in the words of a benchmark's own files, imported from your copy of them.",
     ),
     _heuristic(
         "longest",
@@ -605,8 +672,38 @@ OTHERS = (
     ),
 )
 
+_OF_KINDS = {info.name: info for info in KINDS}
+OWN = own_formats(
+    rubric=_OF_KINDS["rubric_each"].kind,
+    checklist=_OF_KINDS["checklist_each"].kind,
+    importance=_OF_KINDS["importance_tree"].kind,
+    ranking=RANKING,
+)
+NAMED = (
+    named_preset(
+        _OF_KINDS["rubric_each"],
+        "helm",
+        "HELM Instruct",
+        "Rates the response on each criterion by itself, with its worded options, as HELM Instruct does.",
+    ),
+    named_preset(
+        _OF_KINDS["checklist_each"],
+        "infobench",
+        "InFoBench",
+        "Asks yes or no for each aspect, one after the other in one conversation, and computes DRFR.",
+        in_turn=True,
+    ),
+    named_preset(
+        _OF_KINDS["importance_tree"],
+        "tower",
+        "TOWER",
+        "Builds the tree of aspects as nested JSON below the instruction; an aspect weighs 1 / its level.",
+        faithful=True,
+    ),
+)
+
 STRATEGIES: Mapping[str, StrategyInfo] = MappingProxyType(
-    {info.name: info for info in (*PAIRS, *KINDS, *MODEL_OUTPUTS, *OTHERS)}
+    {info.name: info for info in (*PAIRS, *KINDS, *MODEL_OUTPUTS, *OTHERS, *OWN, *NAMED)}
 )
 
 
@@ -622,5 +719,15 @@ def strategy_info(name: str) -> StrategyInfo:
 @cache
 def get_strategy(name: str) -> Strategy:
     """Import and return the strategy function of that name."""
-    module, _, attribute = strategy_info(name).target.partition(":")
-    return cast("Strategy", getattr(import_module(module), attribute))
+    return cast("Strategy", _imported(strategy_info(name).target))
+
+
+def strategy_check(info: StrategyInfo, source: str, params: Mapping[str, Any]) -> None:
+    """Check the prompt and the settings of a judge as its strategy wants it; raises SpecError."""
+    if info.check:
+        _imported(info.check)(info, source, params)
+
+
+def _imported(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)

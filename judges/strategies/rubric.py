@@ -5,7 +5,7 @@ Ratings", 2024; the dimensions and options are the dataset's. The expected score
 (G-Eval), EMNLP 2023. The prompts are our own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judges.strategies.errors import StrategyError
@@ -44,7 +44,7 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
     ``params``: "rules" puts rules of rating before the question; "cot" asks for reasons and then the rating; "expected"
     also stores the expected score of each criterion, where the backend gives log-probabilities.
     """
-    response, criteria, cot = only_response(item), _criteria(item), bool(config.params.get("cot"))
+    response, criteria, cot = only_response(item), item_criteria(item), bool(config.params.get("cot"))
     expected = bool(config.params.get("expected"))
     answers = several(
         (
@@ -53,7 +53,7 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
                     render_item(
                         item,
                         config,
-                        {"response": response, "question": each.question, "options": _worded(each)},
+                        {"response": response, "question": each.question, "options": options_worded(each)},
                         *_flags(config),
                     ),
                     choices=() if cot else tuple(str(value) for value, _ in each.options),
@@ -65,7 +65,7 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
     )
     read = read_last_label if cot else read_label
     said = {
-        each.key: read(answer.text, _labels(each), cut_off=answer.cut_off)
+        each.key: read(answer.text, option_labels(each), cut_off=answer.cut_off)
         for each, answer in zip(criteria, answers, strict=True)
     }
     value: dict[str, Any] = {}
@@ -84,8 +84,8 @@ def rubric_all(item: ItemView, config: StrategyConfig) -> Steps:
 
     ``params``: "rules"; "cot" asks for reasons in the same structured answer, before the ratings.
     """
-    response, criteria, cot = only_response(item), _criteria(item), bool(config.params.get("cot"))
-    listed = "\n".join(f"{each.key}: {one_line(each.question)}\n{_worded(each, '    ')}" for each in criteria)
+    response, criteria, cot = only_response(item), item_criteria(item), bool(config.params.get("cot"))
+    listed = criteria_listed(criteria)
     keys = [each.key for each in criteria]
     values = {"response": response, "criteria": listed, "names": json_form(keys)}
     messages = render_item(item, config, values, *_flags(config))
@@ -94,21 +94,30 @@ def rubric_all(item: ItemView, config: StrategyConfig) -> Steps:
     if problem:
         return unparsed(answer.text, problem)
     named = by_name(found, keys, RATINGS)
-    said = {each.key: read_number(named, each.key, _labels(each), what="rating") for each in criteria}
+    said = {each.key: read_number(named, each.key, option_labels(each), what="rating") for each in criteria}
     return _verdict(said, answer.text, {})
 
 
-def _criteria(item: ItemView) -> tuple[CriterionView, ...]:
+def item_criteria(item: ItemView) -> tuple[CriterionView, ...]:
+    """Return the criteria of an item; raises StrategyError if it has none."""
     if not item.criteria:
         raise StrategyError(f"Item {item.item_id} has no criteria to rate.")
     return item.criteria
+
+
+def criteria_listed(criteria: Sequence[CriterionView]) -> str:
+    """Return criteria with their options, each under its key."""
+    return "\n".join(
+        f"{each.key}: {one_line(each.question)}\n{options_worded(each, '    ')}" for each in criteria
+    )
 
 
 def _flags(config: StrategyConfig) -> tuple[str, ...]:
     return tuple(name for name in ("rules", "cot") if config.params.get(name))
 
 
-def _worded(criterion: CriterionView, indent: str = "") -> str:
+def options_worded(criterion: CriterionView, indent: str = "") -> str:
+    """Return the options of a criterion with their words, one a line."""
     return "\n".join(f"{indent}{value} = {one_line(words)}" for value, words in criterion.options)
 
 
@@ -116,7 +125,8 @@ def _values(criterion: CriterionView) -> dict[str, int]:
     return {str(value): value for value, _ in criterion.options}
 
 
-def _labels(criterion: CriterionView) -> Labels:
+def option_labels(criterion: CriterionView) -> Labels:
+    """Return the ratings of a criterion, each with its wording."""
     return {str(value): (words,) if words.strip() else () for value, words in criterion.options}
 
 

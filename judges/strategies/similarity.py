@@ -4,11 +4,12 @@ A judge among those that Lyu et al. (HREF, 2024) compare: the response that mean
 """
 
 import math
+from functools import partial
 
 from judges.strategies.item_prompt import needed_reference
 from judges.strategies.pairwise import pair
 from judges.strategies.parsing import unparsed
-from judges.strategies.types import Embed, ItemView, Steps, StrategyConfig, Verdict, several
+from judges.strategies.types import Embed, ItemView, Match, Steps, StrategyConfig, Verdict, several
 
 Vector = tuple[float, ...]
 
@@ -38,6 +39,38 @@ def embedding(item: ItemView, config: StrategyConfig) -> Steps:
     choice = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
     return Verdict(
         choice=choice, status="parsed", raw_text=f"cosines {scores[0]:.6f} and {scores[1]:.6f}", scores=scores
+    )
+
+
+def bertscore(item: ItemView, config: StrategyConfig) -> Steps:
+    """Prefer the response whose tokens match the reference's better: the higher F1 of BERTScore; equal is a tie.
+
+    Zhang et al., "BERTScore: Evaluating Text Generation with BERT", ICLR 2020. `scores` are the F1s.
+    ``params["layer"]`` is the encoder's layer, 0 for the one known to be best.
+
+    Raises
+    ------
+    MissingReferenceError
+    """
+    outputs = pair(item)
+    reference = needed_reference(item, config)
+    for name, text in zip("AB", outputs, strict=True):
+        if not text.strip():
+            return unparsed("", f"response {name} is empty")
+    ask = partial(Match, reference=reference, layer=int(config.params.get("layer", 0)))
+    answers = several((yield tuple(ask(text) for text in outputs)))
+    found = [answer.scores or () for answer in answers]
+    if not all(len(scores) == 3 and all(map(math.isfinite, scores)) for scores in found):
+        return unparsed("", "the backend gave no precision, recall and F1")
+    (one, two), (first, second) = [scores[:2] for scores in found], [scores[2] for scores in found]
+    return Verdict(
+        choice=0 if first == second else 1 if first > second else 2,
+        status="parsed",
+        raw_text=(
+            f"F1 {first:.6f} and {second:.6f}, precision {one[0]:.6f} and {two[0]:.6f}, "
+            f"recall {one[1]:.6f} and {two[1]:.6f}"
+        ),
+        scores=(first, second),
     )
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from judges.strategies.composed import under
+from judges.strategies.composed import member_weights, under
 from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
 from judges.strategies.info import StrategyInfo
 from judges.strategies.model_ref import (
@@ -25,7 +25,8 @@ from judges.strategies.model_ref import (
     require_number,
 )
 from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
-from judges.strategies.registry import get_strategy, strategy_info
+from judges.strategies.registry import get_strategy, strategy_check, strategy_info
+from judges.strategies.sampled import sampled
 from judges.strategies.thoughts import heard
 from judges.strategies.types import JUDGE, NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
 
@@ -39,6 +40,7 @@ _SHOT = {
 }
 """The fields of a worked example, and whether it needs them."""
 VERDICTS = ("A", "B", "tie")
+MOST_SAMPLES = 100
 # The fields of a plain type, in the order in which they are checked.
 _TEXTS = ("strategy", *PLAIN, "prompt", "prompt_sha", "prompt_source", "guidelines", "reference_system")
 _CHOICES = ("use_reference", "allow_tie")
@@ -68,6 +70,8 @@ class JudgeSpec:
     use_reference, allow_tie : bool
     reference_system : str
         Whose response to the instruction is the reference, in place of the human-written one; empty: the latter.
+    samples : int
+        How often it judges each item; the votes decide (self-consistency). Of a judge that generates nothing: 1.
     params : mapping
         Settings of the strategy.
     guidelines : str
@@ -104,6 +108,7 @@ class JudgeSpec:
     roles: Mapping[str, ModelRef] = field(default_factory=lambda: NO_PARAMS)
     members: Mapping[str, JudgeSpec] = field(default_factory=lambda: NO_PARAMS)
     reference_system: str = ""
+    samples: int = 1
 
     def __post_init__(self) -> None:
         for names, kind in ((_TEXTS, str), (_CHOICES, bool)):
@@ -123,6 +128,7 @@ class JudgeSpec:
             self._forget_words()
         if not (self.use_reference or info.needs_reference):
             self._set("reference_system", "")
+        self._check_samples()
 
     def _info(self) -> StrategyInfo:
         try:
@@ -186,6 +192,7 @@ class JudgeSpec:
             raise SpecError("members", f"a judge of the strategy '{info.name}' is made of others; name them.")
         if len({member.kind for member in members.values()}) > 1:
             raise SpecError("members", "they judge different kinds of items.")
+        self._check_weights(members)
         roles = Counter(f"{key}/{role}" for key, member in members.items() for role in member.models())
         if shared := [role for role, n in roles.items() if n > 1]:
             # A member "A" with a member "b", beside a member "A/b".
@@ -193,6 +200,14 @@ class JudgeSpec:
                 "members", f"the model '{shared[0]}' would be that of two members; name one otherwise."
             )
         self._set("members", MappingProxyType(dict(sorted(members.items()))))
+
+    def _check_weights(self, members: Mapping[str, JudgeSpec]) -> None:
+        try:
+            weights = member_weights(self.params, members)
+        except ValueError as error:
+            raise SpecError("params.weights", str(error)) from None
+        if weights and any(member.kind != "pairwise" for member in members.values()):
+            raise SpecError("params.combine", "only judges of pairs have weighted votes.")
 
     def _check_words(self, info: StrategyInfo) -> None:
         """Forget what makes no difference to the strategy, and refuse to go without what it cannot do without."""
@@ -220,12 +235,13 @@ class JudgeSpec:
         elif info.needs_prompt:
             raise SpecError("prompt", f"the strategy '{info.name}' has no default prompt; name one.")
         require("step_prompts", self.step_prompts, Mapping)
+        defaults = info.prompts_of(self.params)
         for step in self.step_prompts:
-            if step not in info.prompts:
-                known = ", ".join(sorted(info.prompts)) or "none"
+            if step not in defaults:
+                known = ", ".join(sorted(defaults)) or "none"
                 raise SpecError(f"step_prompts.{step}", f"'{info.name}' has no such step; it has: {known}.")
         steps = {}
-        for step, default in sorted(info.prompts.items()):
+        for step, default in sorted(defaults.items()):
             given = self.step_prompts.get(step, {})
             require(f"step_prompts.{step}", given, Mapping)
             source = given.get("source", "")
@@ -235,12 +251,37 @@ class JudgeSpec:
             values = {"name": prompt.name, "sha": prompt.sha} | ({"source": prompt.source} if source else {})
             steps[step] = MappingProxyType(values)
         self._set("step_prompts", MappingProxyType(steps))
-        # Better refused than left out in silence.
         config = self.strategy_config()
+        strategy_check(info, config.prompt.source if config.prompt is not None else "", self.params)
+        # Better refused than left out in silence.
         prompts = [each for each in (config.prompt, *config.prompts.values()) if each is not None]
         if self.guidelines and not any("{{guidelines}}" in prompt.source for prompt in prompts):
             names = ", ".join(f"'{prompt.name}'" for prompt in prompts)
             raise SpecError("guidelines", f"there is no place for them in {names or 'this strategy'}.")
+
+    def _check_samples(self) -> None:
+        require("samples", self.samples, int)
+        if not 1 <= self.samples <= MOST_SAMPLES:
+            raise SpecError(
+                "samples", f"expected a whole number from 1 to {MOST_SAMPLES}, found {self.samples!r}."
+            )
+        if self.samples > 1 and not self._generates():
+            self._set("samples", 1)
+        # A published evaluator says in its own file how it samples.
+        if self.samples > 1 and self.strategy != "published":
+            for role, model in self.models().items():
+                if model.decoding.temperature == 0.0:
+                    raise SpecError(
+                        "samples",
+                        f"the model '{role}' has temperature 0, where every sample is the same; give it one above 0.",
+                    )
+
+    def _generates(self) -> bool:
+        """Whether a sample of it can differ from the next; a contestant's samples are those of a sweep."""
+        if self.members:
+            return any(member._generates() for member in self.members.values())
+        info = strategy_info(self.strategy)
+        return info.needs_model and "chat" in info.requests and self.kind != "generation"
 
     @property
     def needs_model(self) -> bool:
@@ -270,9 +311,14 @@ class JudgeSpec:
         """False when the canonical verdict cannot depend on the presentation order."""
         if self.members:
             return any(member.order_matters for member in self.members.values())
-        if self.params.get("both_orders"):
+        if (
+            self.params.get("both_orders")
+            or self.params.get("drawn_order")
+            or self.params.get("ask") == "each"
+        ):
             return False
-        return strategy_info(self.strategy).order_matters
+        info = strategy_info(self.strategy)
+        return info.order_matters or any(self.params.get(name) for name in info.order_with)
 
     def main_model(self) -> ModelRef:
         """Return the model in the role "judge"; raises SpecError if there is none."""
@@ -344,6 +390,8 @@ class JudgeSpec:
         for name in ("step_prompts", "guidelines", "shots", "roles", "members", "reference_system"):
             if not values[name]:
                 del values[name]
+        if self.samples == 1:
+            del values["samples"]
         return values
 
     def canonical_json(self) -> str:
@@ -396,7 +444,10 @@ def _plain(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     def start_with_reference(item: ItemView) -> Steps:
         return (yield from strategy(_referred(item, spec.reference_system), config))
 
-    return start_with_reference if spec.reference_system else start
+    begin = start_with_reference if spec.reference_system else start
+    if spec.samples == 1:
+        return begin
+    return lambda item: sampled(item, begin, n=spec.samples, allow_tie=spec.allow_tie)
 
 
 def _referred(item: ItemView, system: str) -> ItemView:

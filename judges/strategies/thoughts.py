@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from judges.strategies.types import Answer, Sent, Steps, TokenLogprob, Verdict
+from judges.strategies.types import Answer, Steps, TokenLogprob, Verdict
 
 EMPTY = "empty answer"
 NO_ANSWER = "thought without an answer"
@@ -59,6 +59,7 @@ END_TOKEN = re.compile(
 _BEFORE_JSON = re.compile(r"\s*(?:<\|(?:begin_of_solution|START_RESPONSE)\|>\s*)?(?:`{3}\w*\s*)?")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 _QUOTED = frozenset({'""', "''", "``", "“”", "‘’", "«»"})
+_SHORTEST_MARKUP = 4
 _MARKUP = re.compile(r"[<\[◁]|(?:analysis|here(?:'s|\s+is)\s+my\s+thought)", re.IGNORECASE)
 
 
@@ -66,18 +67,27 @@ def heard(steps: Steps) -> Steps:
     """Run a strategy on answers without their thoughts; the verdict that it returns keeps them."""
     thoughts: list[str] = []
     silent = False
-    sent: Sent | None = None
-    while True:
-        try:
-            # A generator that has not begun is sent nothing.
-            asked = next(steps) if sent is None else steps.send(sent)
-        except StopIteration as stop:
-            return _with_thoughts(stop.value, thoughts, silent=silent)
-        given = yield asked
-        answers = tuple(without_thought(each) for each in (given if isinstance(given, tuple) else (given,)))
-        thoughts += [answer.thought for answer in answers]
-        silent = silent or any(answer.thought and not answer.text.strip() for answer in answers)
-        sent = answers if isinstance(given, tuple) else answers[0]
+    try:
+        asked = next(steps)
+        while True:
+            given = yield asked
+            if isinstance(given, tuple):
+                answers = tuple([without_thought(each) for each in given])
+                for answer in answers:
+                    thoughts.append(answer.thought)
+                    silent = silent or _is_silent(answer)
+                asked = steps.send(answers)
+            else:
+                answer = without_thought(given)
+                thoughts.append(answer.thought)
+                silent = silent or _is_silent(answer)
+                asked = steps.send(answer)
+    except StopIteration as stop:
+        return _with_thoughts(stop.value, thoughts, silent=silent)
+
+
+def _is_silent(answer: Answer) -> bool:
+    return bool(answer.thought) and not answer.text.strip()
 
 
 def without_thought(answer: Answer) -> Answer:
@@ -86,7 +96,8 @@ def without_thought(answer: Answer) -> Answer:
     A thought that was never closed leaves an empty text; of tokens
     that cannot be told from those of the thought, none is kept.
     """
-    if not answer.thought and not _MARKUP.search(answer.text):
+    text = answer.text
+    if not answer.thought and (len(text) < _SHORTEST_MARKUP or not _MARKUP.search(text)):
         return answer
     spans, thought = _split(answer.text, has_thought=bool(answer.thought))
     said = "".join(answer.text[begin:end] for begin, end in spans)
@@ -107,9 +118,9 @@ def is_mark(token: str) -> bool:
 
 
 def _with_thoughts(verdict: Verdict, thoughts: Sequence[str], *, silent: bool) -> Verdict:
-    numbered = [(number, thought) for number, thought in enumerate(thoughts, start=1) if thought]
-    if not numbered:
+    if not any(thoughts):
         return verdict
+    numbered = [(number, thought) for number, thought in enumerate(thoughts, start=1) if thought]
     alone = len(thoughts) == 1
     kept = "\n\n".join(thought if alone else f"[answer {number}]\n{thought}" for number, thought in numbered)
     reason = verdict.reason.replace(EMPTY, NO_ANSWER) if silent else verdict.reason

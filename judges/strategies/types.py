@@ -15,11 +15,15 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from judges.strategies.prompts import Message, Prompt
+from judges.strategies.records import record
 
 Status: TypeAlias = Literal["parsed", "unparsed"]
 
 JUDGE = "judge"
 """The role of the one model that most judges ask."""
+
+TOP_LOGPROBS = 20
+"""How many rivals of a token are asked for, unless a judge says otherwise: the protocol's maximum."""
 
 NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
 
@@ -42,7 +46,7 @@ class AspectView:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ItemView:
     """What a strategy may see of an item.
 
@@ -51,7 +55,7 @@ class ItemView:
     item_id : int
         Primary key; used in error messages and never in a prompt.
     kind : str
-        "pairwise", "rubric", "importance", "checklist" or "answer_ranking"; "generation" for an instruction that
+        a kind of item; "generation" for an instruction that
         a contestant is to answer.
     responses : tuple of str
         In PRESENTED order: for a pair, ``responses[0]`` is shown as A. Empty for importance and generation.
@@ -69,7 +73,9 @@ class ItemView:
     criteria : tuple of CriterionView
         Of a rubric.
     aspects : tuple of AspectView
-        Of an importance or checklist item, in the order of their source.
+        Of an importance or checklist item, in the order of their source; the categories of an item to classify.
+    several : bool
+        Whether more than one of these categories may be chosen.
     conversation : tuple of Message
         The turns before the instruction. For generation `context` holds the instruction's input alone; for what is
         judged it begins with these turns as one text.
@@ -97,17 +103,33 @@ class ItemView:
     sample: int = 0
     references: tuple[tuple[str, str], ...] = ()
     subset: str = ""
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How a model samples. None leaves a setting to the server's default."""
+    """How a model samples. None leaves a setting to the server's default.
+
+    `top_logprobs` is how many rivals of a token are asked for where a strategy reads log-probabilities. None: the
+    server gives no log-probabilities, so none are asked for. `max_completion_tokens` is `max_tokens` under the name
+    that newer servers have for it, where thoughts count too; at most one of the two is set. `reasoning_effort` and
+    `thinking_budget` (in tokens) say how much a model is to think (`judges.strategies.thinking`).
+    """
 
     temperature: float | None = 0.0
     max_tokens: int | None = 1024
     top_p: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    top_logprobs: int | None = TOP_LOGPROBS
+    reasoning_effort: str | None = None
+    thinking_budget: int | None = None
+    max_completion_tokens: int | None = None
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens of an answer, thoughts included; None for the server's own limit."""
+        return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
 
     def __post_init__(self) -> None:
         # 0 and 0.0 are equal and hash alike, but not as JSON: a request's identity must not tell them apart.
@@ -117,7 +139,7 @@ class Decoding:
                 object.__setattr__(self, name, float(value))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Chat:
     """Ask a model to answer a conversation.
 
@@ -125,7 +147,7 @@ class Chat:
     ----------
     choices : tuple of str
         The answer is to be one of these, where the backend can constrain it; strategies parse anyway.
-    max_tokens, temperature
+    max_tokens, temperature, top_p
         Override the judge's decoding for this request.
     logprobs : bool
         Ask for log-probabilities of the generated tokens and their nearest rivals.
@@ -137,6 +159,12 @@ class Chat:
         Index of an independent sample of the same request; part of the request's identity.
     role : str
         Which of the judge's models is asked: "judge", or a key of `JudgeSpec.roles`.
+    biases : tuple of (str, float)
+        Texts whose tokens are made likelier or less likely, and by how much (logits). Above zero it counts for every
+        token of the text; below zero only for a text that is one token, so that no other word suffers.
+    function : str or None
+        JSON text of a function, as the OpenAI protocol describes it, that the model is made to call: its arguments are
+        the answer. Where a backend knows no functions, `json_schema` holds the answer to the same form.
     """
 
     kind: ClassVar[str] = "chat"
@@ -150,9 +178,12 @@ class Chat:
     role: str = JUDGE
     json_schema: str | None = None
     regex: str | None = None
+    top_p: float | None = None
+    biases: tuple[tuple[str, float], ...] = ()
+    function: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Score:
     """Ask for the log-likelihood of a given continuation.
 
@@ -201,10 +232,30 @@ class Classify:
     text_pair: str = ""
 
 
-Request: TypeAlias = Chat | Score | Embed | Classify
-
-
 @dataclass(frozen=True, slots=True)
+class Match:
+    """Ask an encoder how well the tokens of two texts match each other (BERTScore).
+
+    Attributes
+    ----------
+    text, reference : str
+        The answer has the precision, the recall and their F1 as its `scores`.
+    layer : int
+        Which layer's vectors are compared, from 1; 0: the one that was found best for the model, else the last.
+    """
+
+    kind: ClassVar[str] = "match"
+
+    text: str
+    reference: str
+    layer: int = 0
+    role: str = JUDGE
+
+
+Request: TypeAlias = Chat | Score | Embed | Classify | Match
+
+
+@record(frozen=True, slots=True)
 class TokenLogprob:
     """A generated token, its natural log-probability, and the likeliest tokens at its place."""
 
@@ -213,7 +264,7 @@ class TokenLogprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Answer:
     """What a backend returned to one request.
 
@@ -236,12 +287,15 @@ class Answer:
     vector : tuple of float or None
         (``Embed``)
     scores : tuple of float or None
-        The model's raw outputs (logits), one a class; one alone for a reward model (``Classify``).
+        The model's raw outputs (logits), one a class; one alone for a reward model (``Classify``). Precision, recall
+        and F1 (``Match``).
     thought : str
         What the model thought before it answered: from the backend what the server sent apart from the text, and in a
         strategy also what stood in the text (`judges.strategies.thoughts`).
     model, system_fingerprint : str
         The model that answered and the system that it ran on, as the server names them; empty where it does not.
+    reasoning_tokens : int
+        How many of `completion_tokens` were thoughts, where the server says so; 0 where it does not.
     """
 
     text: str
@@ -258,6 +312,7 @@ class Answer:
     thought: str = ""
     model: str = ""
     system_fingerprint: str = ""
+    reasoning_tokens: int = 0
 
     @property
     def cut_off(self) -> bool:
@@ -265,7 +320,7 @@ class Answer:
         return self.finish_reason == "length" and not self.constrained
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Verdict:
     """What a strategy returns.
 

@@ -14,7 +14,6 @@ from judges.forms.anchor_pages import (
     FreezeForm,
     ScheduleForm,
     check_rows,
-    evidence_chart,
     evidence_text,
     new_labels_words,
     verdict_words,
@@ -64,7 +63,7 @@ def in_time_freeze(request: ResearcherRequest, pk: int) -> HttpResponseBase:
             form.add_error(None, error)
         else:
             messages.success(
-                request, "The anchors are frozen. The judge is asked again now to measure its noise."
+                request, "The anchors are frozen. The judge is asked again to measure its noise."
             )
             return _back(judge)
     return _page(request, judge, refused=form)
@@ -95,7 +94,7 @@ def _act(request: ResearcherRequest, anchors: AnchorSet) -> str:
         if sweep.state in (SweepState.PAUSED, SweepState.FAILED):
             return "An earlier check has stopped. Resume it first."
         return (
-            "The judge is asked about the anchors again."
+            "The check is running: the judge is asked about the anchors again."
             if sweep.state != SweepState.FINISHED
             else ("The anchors were checked a moment ago.")
         )
@@ -114,7 +113,7 @@ def _act(request: ResearcherRequest, anchors: AnchorSet) -> str:
         return "The schedule is saved."
     if action == "retire":
         anchors_retire(anchors=anchors)
-        return "These anchors are no longer in use. What was found stays here."
+        return "These anchors are no longer in use. The results stay here."
     return ""
 
 
@@ -140,7 +139,6 @@ def _page(request: ResearcherRequest, judge: Judge, *, refused: FreezeForm | Non
                 "words": verdict_words(one),
                 "new": streams.get(one.anchors.pk),
                 "new_words": new_labels_words(one, streams.get(one.anchors.pk)),
-                "chart": evidence_chart(one),
                 "rows": check_rows(one),
                 "evidence": "–" if one.state is None else evidence_text(one.state.e_value),
                 "alarm": "" if one.noise is None else evidence_text(one.alarm),
@@ -160,7 +158,7 @@ def _page(request: ResearcherRequest, judge: Judge, *, refused: FreezeForm | Non
 
 def _judge(request: ResearcherRequest, pk: int) -> Judge:
     if not request.user.is_administrator:
-        raise PermissionDenied("Only administrators check judges.")
+        raise PermissionDenied("Only administrators can check judges.")
     return judge_get_for(request.user, pk)
 
 

@@ -2,7 +2,8 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,14 +17,21 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.domain.errors import ItemNoteError, StudyRuleError
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Item, ItemNote, Study, StudyState
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.datasets import datasets_visible_to, items_of
 from annotation.selectors.item_notes import note_get_for
 from annotation.selectors.judged_items import dataset_categories, dataset_kinds, item_find
 from annotation.selectors.overview import reader_of, studies_visible_to
 from annotation.selectors.slices import dataset_parts
+from annotation.services.item_exports import items_table
 from annotation.services.item_notes import MAX_NOTE, note_add, note_change, note_delete
 from annotation.services.relabel import adjudication_request, study_again
-from judges.forms.item_filters import item_filter_from, item_query_of, items_url
+from judges.forms.item_filters import (
+    cell_figure_from,
+    cell_query_of,
+    item_filter_from,
+    item_query_of,
+    items_url,
+)
 from judges.forms.judgment_filters import number_from, with_query
 from judges.selectors.item_list import (
     CASES,
@@ -33,6 +41,7 @@ from judges.selectors.item_list import (
     VERDICTS,
     ItemFilter,
     TooManyError,
+    case_counts,
     item_neighbours,
     item_order,
     item_page,
@@ -40,10 +49,14 @@ from judges.selectors.item_list import (
 from judges.selectors.item_page import item_detail
 from judges.selectors.judgment_page import item_part_rows
 from judges.selectors.reading import judges_of_dataset
+from metaeval.figures import FIGURES
 from web.access import ResearcherRequest, researcher_action, researcher_page
+from web.files import streamed
+from web.tables import FORMATS, table_bytes
 
 NONCE = re.compile(r"[0-9a-f]{16}")
 DRAWER = "drawer-body"
+EXPORTED = ("csv", "jsonl")
 TOO_MANY = "Too many verdicts to compare at once. Select one judge or one category."
 
 
@@ -66,7 +79,8 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
     """The page, or the part of it that is opened beside a table."""
     dataset = _dataset(request, name)
     filters, study = item_filter_from(request.GET, dataset, request.user)
-    chosen = item_query_of(filters, study)
+    cell = cell_figure_from(request.GET, filters.kind)
+    chosen = item_query_of(filters, study) | cell_query_of(cell, request.GET.get("figure", ""))
     page, error = None, ""
     try:
         page = item_page(
@@ -87,10 +101,9 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "query": query,
         "here": with_query(reverse("metaeval:dataset-items", args=[name]), query),
         "about": _about(filters, study, [judge.name for judge in judges if judge.pk in filters.judge_ids]),
-        "cases": [
-            (value, words, SHORT[value], _with(dataset, chosen, case=value)) for value, words in CASES.items()
-        ],
-        "all_url": _with(dataset, chosen, case=""),
+        **_cases(dataset, chosen, filters),
+        "counts_url": with_query(reverse("metaeval:dataset-items-counts", args=[name]), query),
+        "cell": cell,
     }
     if request.htmx and request.htmx.target == DRAWER:
         return render(request, "judges/item_list.html#drawer", context)
@@ -107,13 +120,67 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "adjudicated": studies.filter(kind=filters.kind).exclude(state=StudyState.DRAFT).order_by("title"),
         "sorts": SORTS.items(),
         "kind_info": kind,
-        "is_filtered": bool(set(chosen) - {"kind"}),
+        "is_filtered": bool(set(chosen) - {"kind", "figure", "value", "n"}),
         "newer_url": _with(dataset, chosen, before=page.newer) if page and page.newer else "",
         "older_url": _with(dataset, chosen, after=page.older) if page and page.older else "",
         "nonce": secrets.token_hex(8),
         "send_url": with_query(reverse("metaeval:dataset-items-send", args=[name]), query),
+        "export_urls": [
+            (format, with_query(reverse("metaeval:dataset-items-export", args=[name, format]), query))
+            for format in EXPORTED
+        ],
     }
     return render(request, "judges/item_list.html", context)
+
+
+@never_cache
+@researcher_page
+def item_list_counts(request: ResearcherRequest, name: str) -> HttpResponse:
+    """How many items each case has, for the tabs of a list that is shown already."""
+    dataset = _dataset(request, name)
+    filters, study = item_filter_from(request.GET, dataset, request.user)
+    cell = cell_figure_from(request.GET, filters.kind)
+    chosen = item_query_of(filters, study) | cell_query_of(cell, request.GET.get("figure", ""))
+    try:
+        counts = case_counts(filters) if filters.kind else {}
+    except TooManyError:
+        counts = {}
+    context = {"filters": filters, **_cases(dataset, chosen, filters, counts)}
+    return render(request, "judges/item_list.html#cases", context)
+
+
+def _cases(
+    dataset: Dataset, chosen: dict[str, Any], filters: ItemFilter, counts: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """The tabs of a list: a case, its words, its address, how many items it has where that was counted."""
+    known = counts or {}
+    words = {"": ("All items", "All")} | {case: (CASES[case], SHORT[case]) for case in CASES}
+    return {
+        "cases": [
+            (case, *said, _with(dataset, chosen, case=case), known.get(case)) for case, said in words.items()
+        ],
+        "is_counted": counts is not None or not filters.kind,
+    }
+
+
+@researcher_action
+def items_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
+    """The items that were ticked, or all that match, as a file in the generic format."""
+    dataset = _dataset(request, name)
+    filters, study = item_filter_from(request.GET, dataset, request.user)
+    if format not in EXPORTED:
+        raise Http404(f"There is no format {format}.")
+    back = _with(dataset, item_query_of(filters, study))
+    try:
+        items = _selected(request, replace(filters, sort=next(iter(SORTS))))
+    except TooManyError:
+        messages.error(request, f"Nothing was exported. {TOO_MANY}")
+        return redirect(back)
+    except StudyRuleError as refusal:
+        messages.error(request, f"Nothing was exported. {refusal.message}")
+        return redirect(back)
+    table = items_table(items_of([dataset]), only=items)
+    return streamed(table_bytes(table, format), f"{dataset.name}-items.{format}", FORMATS[format])
 
 
 def _crumbs(dataset: Dataset) -> list[tuple[str, str | None]]:
@@ -133,13 +200,22 @@ def _about(filters: ItemFilter, study: Study | None, judges: Sequence[str]) -> l
     several = f"{len(judges)} judges" if len(judges) > 3 else ", ".join(judges)
     found = [several, filters.category, filters.subset, "" if study is None else study.title]
     if filters.truth and filters.answer is not None:
-        right = kind_of(filters.kind).summary({"": float(filters.answer)})
-        found.append(f"{TRUTHS[filters.truth]}: {right}")
+        found.append(f"{TRUTHS[filters.truth]}: {_side_words(filters, filters.answer)}")
         found.append(VERDICTS.get(filters.verdict, ""))
     found.append(CASES.get(filters.case, ""))
     if filters.text:
         found.append(f"“{filters.text}”")
     return [part for part in found if part]
+
+
+def _side_words(filters: ItemFilter, answer: int) -> str:
+    """A side of a confusion table: which response, or yes or no of a part."""
+    kind = kind_of(filters.kind)
+    if kind.presented:
+        return kind.summary({"": float(answer)})
+    known = FIGURES.get(filters.kind)
+    words = known.sides[answer - 1] if known and known.sides else ("Yes", "No")[answer - 1]
+    return words if filters.mark is None else f"{words} (mark {filters.mark:g})"
 
 
 @researcher_page

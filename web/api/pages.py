@@ -91,6 +91,10 @@ class Narrowing(BaseFilterBackend):
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         narrows: Mapping[str, Narrow] = view.narrows
+        # A misspelt one would give the whole list, and nobody would see it.
+        known = {*narrows, Pages.cursor_query_param, Pages.page_size_query_param}
+        if unknown := sorted(set(request.query_params) - known):
+            raise ValidationError({unknown[0]: f"Unknown parameter. Expected {', '.join(sorted(known))}."})
         for name, narrow in narrows.items():
             if text := request.query_params.get(name):
                 queryset = queryset.filter(**{narrow.lookup: narrow.read(name, text)})

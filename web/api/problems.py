@@ -4,13 +4,18 @@ An app teaches the API its own exceptions with `answered_by`, in its `api/errors
 wrong, each with its `message` and, where it is about a field, the `field` (dots lead into lists and objects).
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import IntegrityError
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
+
+logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 TYPES = "/api/v1/docs/#problem-"
@@ -32,11 +37,11 @@ PROBLEMS: dict[int, ProblemType] = {
     403: ProblemType(
         "forbidden", "Not allowed", "Use a token with the scope, of a user with the role, that this needs."
     ),
-    404: ProblemType("not-found", "Nothing is here", "It doesn't exist, or you can't see it."),
+    404: ProblemType("not-found", "Not found", "It doesn't exist, or you can't see it."),
     405: ProblemType("method-not-allowed", "The method is not allowed", "See the header `Allow`."),
     406: ProblemType("not-acceptable", "No such representation", "Accept `application/json`."),
     408: ProblemType("timeout", "The request took too long", "Send it again."),
-    409: ProblemType("conflict", "The state doesn't allow this", "Read the row again, then decide."),
+    409: ProblemType("conflict", "The state doesn't allow this", "Read the resource again, then decide."),
     411: ProblemType("length-required", "The request has no length", "Send a `Content-Length`."),
     413: ProblemType("too-large", "The request is too large", "Send it in several parts."),
     415: ProblemType("unsupported-media-type", "The body is not JSON", "Send `application/json`."),
@@ -60,7 +65,13 @@ class RefusalProblem(Exception):  # noqa: N818  (reads as what is answered)
 
 E_ = TypeVar("E_", bound=Exception)
 Answer = Callable[[Any], tuple[int, list[dict[str, str]]]]
-_ANSWERS: dict[type[Exception], Answer] = {RefusalProblem: lambda error: (error.status, error.errors)}
+_MOVED = "Something that this needs was changed or deleted at this moment. Read it again, then decide."
+_ANSWERS: dict[type[Exception], Answer] = {
+    RefusalProblem: lambda error: (error.status, error.errors),
+    # Rows are fetched before a service locks them: somebody else may have deleted one in between.
+    ObjectDoesNotExist: lambda _: (404, [error_of("It was deleted at this moment.")]),
+    IntegrityError: lambda _: (409, [error_of(_MOVED)]),
+}
 
 
 def error_of(message: object, field: str = "") -> dict[str, str]:
@@ -97,6 +108,8 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     for kind in type(error).__mro__:
         if (answer := _ANSWERS.get(kind)) is not None:
             status, errors = answer(error)
+            if isinstance(error, IntegrityError):
+                logger.exception("The database refused a write of the API")
             return Response(problem_data(status, errors), status=status, content_type=CONTENT_TYPE)
     response = exception_handler(error, context)
     if response is not None:

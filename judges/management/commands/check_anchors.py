@@ -9,8 +9,8 @@ from judges.services.anchors import anchors_check_due
 
 class Command(BaseCommand):
     help = (
-        "Start the checks of anchors that are due. Workers do it by themselves; this is for a cron job on a site whose "
-        "workers are started only when there is work."
+        "Start the anchor checks that are due. Workers do this themselves; use the command in a cron job where workers "
+        "run only when there is work."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -25,6 +25,7 @@ from annotation.importers.errors import UnknownColumnsError
 from annotation.models import Split, User
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
+from annotation.peers.potato_files import read_potato
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
@@ -40,6 +41,7 @@ KINDS = (
     "generic",
     "label-studio",
     "argilla",
+    "potato",
 )
 # Options of one kind alone, with that kind; and those that count something, with what they count.
 OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
@@ -47,7 +49,7 @@ OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": 
 )
 COUNTS = {
     "per_topic": "at most N questions of a category, chosen by --seed.",
-    "seed": "another seed, other questions (0 where left out).",
+    "seed": "seed of the sample (default: 0).",
     "min_answers": "questions with at least N answers.",
     "keep": "the best N answers of a question are kept.",
     "min_votes": "each answer kept has at least N votes.",
@@ -70,12 +72,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=KINDS)
-        parser.add_argument("path", help="The file, or the folder for llmbar, pandalm and stackexchange.")
+        parser.add_argument(
+            "path",
+            help="The file, or the folder for llmbar, pandalm, potato and stackexchange; llmbar and potato also take "
+            "a zip of it.",
+        )
         parser.add_argument("--name", required=True, help="Letters, digits, hyphens and underscores.")
-        parser.add_argument("--title", help="For people; the name where left out.")
-        parser.add_argument("--split", choices=Split.values, help="Public where left out.")
+        parser.add_argument("--title", help="Title shown on pages (default: the name).")
+        parser.add_argument("--split", choices=Split.values, help="Default: public.")
         parser.add_argument("--licence", help="Such as CC-BY-NC-4.0.")
-        parser.add_argument("--owner", help="User name of who owns it; a private dataset is theirs alone.")
+        parser.add_argument(
+            "--owner", help="User name of the owner; only they and administrators see a private dataset."
+        )
         parser.add_argument(
             "--labels-per-item",
             type=at_least(1),
@@ -93,9 +101,7 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             help="generic: the field of a column with another name; 'metadata' keeps it there, '-' leaves it out.",
         )
-        parser.add_argument(
-            "--site", help="stackexchange: the site's name; that of the folder where left out."
-        )
+        parser.add_argument("--site", help="stackexchange: the site's name (default: name of the folder).")
         parser.add_argument(
             "--topics", nargs="+", metavar="TAG", help="stackexchange: only questions with one of these tags."
         )
@@ -149,6 +155,8 @@ class Command(BaseCommand):
             return read_label_studio(path)
         if kind == "argilla":
             return read_argilla(path)
+        if kind == "potato":
+            return read_potato(path)
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])

@@ -8,26 +8,38 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judges.models import Endpoint
 from judges.services.judges import DuplicateJudgeError
-from judges.services.published import PublishedError, alpaca_eval_read, llmbar_read, published_create
+from judges.services.published import published_create
+from judges.services.published_files import FORMATS, PublishedError, evaluator_read
 
 
 class Command(BaseCommand):
     help = (
-        "Define a judge that asks in the very words of LLMBar's or AlpacaEval's files, from your own copy of them. "
-        "Nothing of it is asked yet."
+        "Define a judge with the exact prompts of a benchmark's files, from your own copy of them. "
+        "No request is sent yet."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("format", choices=("llmbar", "alpaca_eval"))
+        parser.add_argument("format", choices=FORMATS)
         parser.add_argument(
             "path",
             type=Path,
-            help="LLMBar: the folder with config/ and prompts/. AlpacaEval: a configs.yaml.",
+            help=(
+                "LLMBar: the folder with config/ and prompts/. AlpacaEval and HREF: a configs.yaml. FastChat "
+                "(MT-bench): judge_prompts.jsonl. Arena-Hard: its configuration, such as judge_config.yaml."
+            ),
         )
-        parser.add_argument("--evaluator", default="", help="Which one, such as GPT-4/Swap_CoT.")
-        parser.add_argument("--endpoint", required=True, help="Name of the endpoint that it asks.")
-        parser.add_argument("--model", default="", help="In place of the model that the files name.")
-        parser.add_argument("--name", default="", help="What to call the judge.")
+        parser.add_argument("--evaluator", default="", help="Evaluator, such as GPT-4/Swap_CoT or pair-v2.")
+        parser.add_argument(
+            "--drawn-order",
+            action="store_true",
+            help="Show each pair once, in the order that AlpacaEval's own run draws for it.",
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="Seed of that run (default: 0; HREF uses 42)."
+        )
+        parser.add_argument("--endpoint", required=True, help="Name of the endpoint that it uses.")
+        parser.add_argument("--model", default="", help="Model to use instead of the one in the files.")
+        parser.add_argument("--name", default="", help="Name of the judge.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
@@ -35,14 +47,14 @@ class Command(BaseCommand):
             known = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none yet"
             raise CommandError(f"There is no endpoint '{options['endpoint']}'; there is {known}.")
         try:
-            if options["format"] == "llmbar":
-                if not options["evaluator"]:
-                    raise CommandError("Say which of LLMBar's evaluators: --evaluator GPT-4/Vanilla.")
-                read = llmbar_read(folder=options["path"], evaluator=options["evaluator"])
-            else:
-                read = alpaca_eval_read(path=options["path"], name=options["evaluator"])
+            read = evaluator_read(options["format"], options["path"], options["evaluator"])
             judge = published_create(
-                read=read, endpoint=endpoint, model=options["model"], name=options["name"]
+                read=read,
+                endpoint=endpoint,
+                model=options["model"],
+                name=options["name"],
+                drawn_order=options["drawn_order"],
+                seed=options["seed"],
             )
         except PublishedError as error:
             raise CommandError(str(error)) from None

@@ -10,7 +10,7 @@ from judges.services.judgments import judgments_import
 
 
 class Command(BaseCommand):
-    help = "Import verdicts that judges gave elsewhere on the items of a dataset."
+    help = "Import verdicts that judges made elsewhere on the items of a dataset."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=("llmbar", "generic"))

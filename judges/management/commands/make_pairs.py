@@ -14,14 +14,14 @@ from judges.services.contestants import Baseline, PairsError, pairs_make
 
 class Command(BaseCommand):
     help = (
-        "Make a dataset of pairs of what contestants answered to the instructions of another dataset: beside the "
-        "human-written reference, beside a system of that dataset, or beside another contestant."
+        "Create a dataset of pairs: the responses of contestants to the instructions of another dataset, each against "
+        "the human-written reference, a system of that dataset or another contestant."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", help="The dataset whose instructions were answered.")
         parser.add_argument("--name", required=True, help="Of the new dataset.")
-        parser.add_argument("--title", default="", help="For people; the name where left out.")
+        parser.add_argument("--title", default="", help="Title shown on pages (default: the name).")
         parser.add_argument(
             "--contestant",
             action="append",
@@ -35,10 +35,13 @@ class Command(BaseCommand):
         )
         beside.add_argument("--beside-contestant", metavar="JUDGE", help="Another contestant.")
         parser.add_argument(
-            "--all-samples", action="store_true", help="A pair for each sample, not the first."
+            "--all-samples", action="store_true", help="One pair per sample instead of the first sample only."
         )
         parser.add_argument(
-            "--seed", type=int, default=0, help="Draws which response comes first; default 0."
+            "--seed",
+            type=int,
+            default=0,
+            help="Seed that randomizes which response comes first (default: 0).",
         )
         parser.add_argument("--owner", help="User name of who owns the new dataset.")
 
@@ -55,7 +58,7 @@ class Command(BaseCommand):
                 owner=_owner(options["owner"]),
             )
         except (DatasetNotFound, PairsError, ImportFileError) as error:
-            raise CommandError(f"Nothing was made. {error}") from None
+            raise CommandError(f"Nothing was created. {error}") from None
         self.stdout.write(result.summary())
 
 

@@ -12,13 +12,13 @@ from judges.services.sweeps import SweepError, sweep_start
 
 class Command(BaseCommand):
     help = (
-        "Make a draft of a sweep from a YAML file; judges that are missing are defined. All or nothing. "
-        "With --start it is queued, too."
+        "Create a draft sweep from a YAML file; missing judges are defined. All or nothing. "
+        "With --start, the sweep is queued."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path)
-        parser.add_argument("--user", required=True, help="The administrator for whom it is made.")
+        parser.add_argument("--user", required=True, help="User name of the administrator who owns it.")
         parser.add_argument("--start", action="store_true", help="Queue it for the workers.")
 
     def handle(self, *args: Any, path: Path, user: str, start: bool, **options: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.selectors.judging import GENERATION
+from judges.engine.batch_work import batches_wait
 from judges.engine.runner import run_pending
 from judges.models import Queue, Sweep, SweepState
 from judges.selectors.sweeps import SweepProgress, sweep_progress
@@ -17,16 +18,16 @@ from judges.services.sweeps import SweepError, sweep_resume, sweep_start
 class Command(BaseCommand):
     help = (
         "Run a sweep here, with a line of progress every few seconds. A draft is started, a stopped sweep "
-        "resumed. Ctrl-C stops cleanly: answers in flight are kept, and the command goes on from there."
+        "resumed. Ctrl-C stops cleanly: answers in flight are kept, and the command continues from there."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("sweep", type=int, help="The sweep's number.")
+        parser.add_argument("sweep", type=int, help="Number of the sweep.")
         parser.add_argument(
             "--queue",
             action="append",
             choices=Queue.values,
-            help="Only what workers of this queue do, and what needs no model; may be given again. Default: all.",
+            help="Only run judges of this queue, and baselines (no LLM). Can be repeated. Default: all queues.",
         )
         parser.add_argument("--every", type=float, default=2.0, help="Seconds between lines; default 2.")
 
@@ -39,12 +40,17 @@ class Command(BaseCommand):
         row = self._set_going(sweep)
         previous = signal.signal(signal.SIGINT, self._interrupted)
         try:
-            report = run_pending(
-                sweep_id=row.pk,
-                queues=queue,
-                stop=lambda: self._stop,
-                on_tick=lambda: self._show_now_and_then(row.pk),
-            )
+            while True:
+                report = run_pending(
+                    sweep_id=row.pk,
+                    queues=queue,
+                    stop=lambda: self._stop,
+                    on_tick=lambda: self._show_now_and_then(row.pk),
+                )
+                if not batches_wait(
+                    row.pk, stop=lambda: self._stop, on_tick=lambda: self._show_now_and_then(row.pk)
+                ):
+                    break
         finally:
             signal.signal(signal.SIGINT, previous)
         progress = sweep_progress(row.pk)
@@ -52,7 +58,7 @@ class Command(BaseCommand):
         if report.was_stopped:
             self.stdout.write("Stopped. Nothing is lost; run the command again to continue.")
         elif progress.is_active:
-            self.stdout.write("The rest of it is for other workers.")
+            self.stdout.write("The rest is for other workers.")
         elif progress.state != SweepState.FINISHED:
             raise CommandError(f"The sweep is {progress.state_label.lower()}: {progress.message}")
 

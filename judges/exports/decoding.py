@@ -1,0 +1,33 @@
+"""The fields of a chat request that a judge's model is asked with, as the OpenAI protocol names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judges.backends.openai_protocol import build_body
+from judges.backends.wire import WireRequest
+from judges.exports.errors import ExportRefusedError
+from judges.strategies.model_ref import OPTION_DEFAULTS, ModelRef
+
+
+def request_fields(model: ModelRef) -> dict[str, Any]:
+    """Return the fields of a request beside the model and the messages, ``extra_body`` as a field of its own.
+
+    Raises
+    ------
+    ExportRefusedError
+        It is no model that is asked by the OpenAI protocol.
+    """
+    if model.backend != "openai":
+        raise ExportRefusedError(
+            "backend",
+            f"'{model.backend}' is no server of the OpenAI protocol, which is what other tools ask.",
+        )
+    options = {**OPTION_DEFAULTS, **model.backend_options}
+    request = WireRequest(kind="chat", messages=(), model=model.model, decoding=model.decoding)
+    body = build_body(request, structured="none", max_tokens_field=str(options["max_tokens_field"]), extra={})
+    extra = dict(options["extra_body"])
+    return {
+        **{name: value for name, value in body.items() if name not in ("model", "messages")},
+        **({"extra_body": extra} if extra else {}),
+    }

@@ -1,0 +1,74 @@
+"""Files of verdicts that somebody sent: checked first, and stored once they say so."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class ImportState(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    CHECKED = "checked", "Checked"
+    REFUSED = "refused", "Refused"
+    FAILED = "failed", "Failed"
+    DONE = "done", "Imported"
+
+
+OPEN_IMPORT = (ImportState.QUEUED, ImportState.RUNNING)
+
+
+class VerdictImport(models.Model):
+    """A file of verdicts on a dataset's items: what a worker takes, with a lease that it keeps alive.
+
+    The row is the truth. The file waits on disk until it is stored, refused or deleted; verdicts and the state `done`
+    are stored in one transaction.
+    """
+
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="verdict_imports"
+    )
+    dataset = models.ForeignKey(
+        "annotation.Dataset", on_delete=models.CASCADE, related_name="verdict_imports"
+    )
+    format = models.CharField(max_length=20)
+    name = models.CharField(max_length=200, help_text="The name of the file that was sent.")
+    file = models.CharField(max_length=100, help_text="Its name in the folder of imports.")
+    size = models.PositiveBigIntegerField(default=0)
+    key = models.CharField(max_length=64, help_text="Hash of the file, its format and its dataset.")
+    state = models.CharField(max_length=10, choices=ImportState.choices, default=ImportState.QUEUED)
+    is_confirmed = models.BooleanField(
+        default=False, help_text="Whether it is to be stored, not only checked."
+    )
+    step = models.CharField(max_length=60, blank=True)
+    n_done = models.PositiveBigIntegerField(default=0)
+    n_total = models.PositiveBigIntegerField(default=0)
+    owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    found = models.JSONField(default=dict, blank=True, help_text="Judges, counts and the first verdicts.")
+    errors = models.JSONField(default=list, blank=True, help_text="What is wrong, by row and field.")
+    notes = models.JSONField(default=list, blank=True, help_text="What was left out, and why.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            # A form that is sent twice sends one file.
+            models.UniqueConstraint(
+                fields=["requested_by", "key"],
+                condition=Q(state__in=["queued", "running", "checked"]),
+                name="verdict_import_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=ImportState.values), name="verdict_import_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.dataset}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.state in OPEN_IMPORT
