@@ -58,7 +58,8 @@
         });
         return;
       }
-      if (!form.hasAttribute("data-once")) return;
+      // A file leaves the page as it is.
+      if (!form.hasAttribute("data-once") || event.submitter?.hasAttribute("data-download")) return;
       if (form.hasAttribute("data-sent")) {
         event.preventDefault();
         event.stopPropagation();

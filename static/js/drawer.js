@@ -54,11 +54,14 @@
     // The part's own events say whether it came: the promise is kept before it stands in the page.
     window.htmx.ajax("GET", url.pathname + url.search, { source: body, target: body, swap: "innerHTML" }).catch(() => {});
   };
-  const arrived = () => {
+  // Counts of the tabs come after the items, and change nothing else.
+  const ofCounts = (event) => event.target.closest?.("[data-case-counts]") !== null;
+  const arrived = (event) => {
+    if (ofCounts(event)) return;
     // Where the focus has gone elsewhere meanwhile, it stays there.
     if (document.activeElement === document.body || drawer?.contains(document.activeElement)) title();
   };
-  const failed = () => location.assign(asked);  // the page says why
+  const failed = (event) => ofCounts(event) || location.assign(asked);  // the page says why
   const open = (link) => {
     if (!drawer) make();
     mark(link);

@@ -8,7 +8,7 @@
     const cell = row.cells[column];
     const text = (cell?.dataset.sortValue ?? cell?.textContent ?? "").trim();
     if (kind !== "number") return text || null;
-    const number = Number.parseFloat(text.replace(",", ""));
+    const number = Number.parseFloat(text.replaceAll(",", ""));
     return Number.isFinite(number) ? number : null;
   };
   const chosen = new Map();

@@ -14,8 +14,8 @@
   const show = (theme) => {
     root.dataset.theme = theme;
     document.querySelectorAll("[data-theme-toggle]").forEach((button) => {
-      button.setAttribute("aria-label", `Colour theme: ${words[theme]}`);
-      button.title = `Colour theme: ${words[theme]}`;
+      button.setAttribute("aria-label", `Color theme: ${words[theme]}`);
+      button.title = `Color theme: ${words[theme]}`;
     });
   };
   root.classList.add("js");
