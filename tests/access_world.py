@@ -23,7 +23,7 @@ from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
 from annotation.services.webhooks import webhook_create, webhook_test
-from judges.models import AnchorSet, Endpoint, Judge, Judgment
+from judges.models import AnchorSet, Endpoint, Judge, Judgment, VerdictImport
 from judges.services.export_jobs import export_jobs_work, export_request, export_token
 from judges.services.exports import ExportOptions, ExportSubject
 from metaeval.models import Decision, ReportJob
@@ -114,6 +114,10 @@ class World:
         hook = webhook_create(
             user=self.alice, name="w", url="https://example.org/hook", events=["report.ready"]
         )
+        sent = VerdictImport.objects.create(
+            requested_by=self.alice, dataset=dataset, format="generic", name="v.csv", file="none.csv", state="done",
+            found={"created": 1, "unchanged": 0},
+        )  # fmt: skip
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -121,8 +125,8 @@ class World:
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges", "file": "csv",
-            "note": note_add(item=item, author=self.alice, text="Hers.", nonce="n").pk,
-            "anchors": AnchorSet.objects.create(judge=judge, dataset=dataset).pk,
+            "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
+            "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip
         self.rows: dict[str, Any] = {
             "join/": invitation_make(study=self.study).token,
@@ -146,11 +150,18 @@ class World:
             "datasets/<slug:name>/items/": item.pk,
             "judges/": judge.pk,
             "exports/<row:pk>/": exported.pk,
+            "imports/": sent.pk,
             "exports/<str:token>/": export_token(exported),
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
-            "preregistrations/": preregistered(dataset=dataset, user=self.alice).pk,
+            **dict.fromkeys(
+                ("preregistrations/", "api/v1/preregistrations/"),
+                preregistered(dataset=dataset, user=self.alice).pk,
+            ),
             "api/v1/items/": item.pk,
+            "api/v1/notes/": note.pk,
+            "api/v1/anchors/": anchors.pk,
+            "api/v1/exports/": exported.pk,
             "api/v1/labels/": Label.objects.filter(study=self.study)[0].pk,
             "api/v1/invitations/": Invitation.objects.get().pk,
             "api/v1/judgments/": Judgment.objects.filter(judge=judge)[0].pk,
@@ -190,7 +201,12 @@ class World:
             if name == "pk":
                 raise LookupError(f"{route}: say in `World.rows` which row its pk is")
         if name == "picture":
-            pages = {"confidence/": "confusion", "systems/": "win-rates", "studies/": "over-time"}
+            pages = {
+                "confidence/": "confusion",
+                "systems/": "win-rates",
+                "studies/": "over-time",
+                "plan/": "designs",
+            }
             return next((one for page, one in pages.items() if page in route), "forest-plot")
         if name == "kind" and "prompttext" in route:
             return "pairwise"

@@ -46,6 +46,8 @@ def test_the_tutorial_of_a_researcher_leads_from_a_csv_to_a_pdf(tmp_path, monkey
         archive.extractall()
     assert "First judge" in Path("report/report.tex").read_text()
     assert "forest" in Path("report/paper.tex").read_text()
+    with zipfile.ZipFile("pairs-dataset.zip") as archive:
+        assert "croissant.json" in archive.namelist()
     if shutil.which("pdflatex") is None:
         pytest.skip("needs a TeX with pdflatex and booktabs")
     latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper"]

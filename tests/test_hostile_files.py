@@ -52,9 +52,11 @@ FILES = {
     "YAML tag": b"!!python/object/apply:os.system ['true']\n",
     "Parquet magic": b"PAR1" + b"\xff" * 60 + b"PAR1",
     "gzip magic": b"\x1f\x8b\x08" + b"\0" * 40,
+    "zip of nothing": b"PK\x05\x06" + b"\0" * 18,
+    "zip magic": b"PK\x03\x04" + b"\xff" * 40 + b"PK\x05\x06" + b"\xff" * 18,
 }
 PLATFORMS = ("connect", "mturk", "prolific")
-SUFFIXES = (".json", ".jsonl", ".csv", ".parquet", ".xml", ".xml.gz", ".yaml")
+SUFFIXES = (".json", ".jsonl", ".csv", ".parquet", ".xml", ".xml.gz", ".yaml", ".zip")
 
 
 def _choices(command: str) -> tuple[str, ...]:

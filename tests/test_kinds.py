@@ -9,7 +9,7 @@ from annotation.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("annotation", "judges", "metaeval", "config", "web")
-LIMITS = {"metaeval": 13, "elsewhere": 13}
+LIMITS = {"metaeval": 13, "elsewhere": 12}
 
 NAMES = frozenset(KINDS)
 CONSTANTS = frozenset(name.upper() for name in NAMES)
@@ -42,14 +42,20 @@ def _places_of(tree: ast.AST) -> int:
 
 def places() -> Counter[str]:
     """By file, the places outside of `annotation/kinds` that name a kind. Statistics of arrays know no kinds: there
-    "pairwise" is a way to leave out what is missing. A table of a paper is of the kind that the paper is about.
+    "pairwise" is a way to leave out what is missing. A table of a paper is of the kind that the paper is about, and
+    files of other tools have words of their own.
     """
     found: Counter[str] = Counter()
     for app in APPS:
         for path in (ROOT / app).rglob("*.py"):
             name = path.relative_to(ROOT).as_posix()
             if (
-                name.startswith(("annotation/kinds/", "metaeval/stats/", "metaeval/papers/"))
+                name.startswith(
+                    (
+                        *("annotation/kinds/", "annotation/peers/", "metaeval/stats/", "metaeval/papers/"),
+                        "judges/services/published_files.py",
+                    )
+                )
                 or "/migrations/" in name
             ):
                 continue

@@ -3,6 +3,7 @@
 from itertools import count
 from typing import Any
 
+from annotation.kinds import kind_of
 from annotation.models import (
     Annotator,
     Aspect,
@@ -25,13 +26,20 @@ from tests.annotation.factories import dataset_make, enrollment_make, study_make
 _numbers = count(1)
 CRITERIA = ("helpful", "clear")
 ASPECTS = ("format", "length", "tone")
-RESPONSES = {Kind.RUBRIC: 1, Kind.CHECKLIST: 1, Kind.IMPORTANCE: 0, Kind.ANSWER_RANKING: 3}
+RESPONSES = {
+    Kind.RUBRIC: 1,
+    Kind.CHECKLIST: 1,
+    Kind.IMPORTANCE: 0,
+    Kind.ANSWER_RANKING: 3,
+    Kind.CLASSIFICATION: 1,
+}
 VALUES: dict[str, dict[str, Any]] = {
     Kind.PAIRWISE: {"choice": 1},
     Kind.RUBRIC: {"ratings": {"helpful": 4, "clear": 5}},
     Kind.CHECKLIST: {"answers": {"format": True, "length": False, "tone": None}},
     Kind.IMPORTANCE: {"ranks": {"format": 1, "length": 2, "tone": 3}},
     Kind.ANSWER_RANKING: {"ranks": {"0": 1, "1": 2, "2": 3}},
+    Kind.CLASSIFICATION: {"categories": {"format": True, "length": False, "tone": False}},
 }
 
 
@@ -59,7 +67,7 @@ def kind_dataset_make(kind: str, *, items: int = 3, gold: Any = None, **fields: 
             text=f"Write text {k}.",
             category="Rewrite" if k % 2 else "Brainstorm",
         )
-        if kind in (Kind.IMPORTANCE, Kind.CHECKLIST):
+        if kind_of(kind).parts == "aspects":
             Aspect.objects.bulk_create(
                 Aspect(instruction=instruction, key=key, text=f"The {key} is right.", position=place)
                 for place, key in enumerate(ASPECTS)

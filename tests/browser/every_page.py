@@ -94,14 +94,20 @@ NO_PAGES = {
     "annotation:people-export": "a file",
     "judges:judgment-export": "a file",
     "judges:export-file": "a file",
+    "judges:verdict-import-act": "takes, leads back",
     "judges:export-delete": "takes, leads back",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
     "metaeval:example": "takes, leads to the sweep",
     "metaeval:loop": "a part of every page of a dataset",
+    "metaeval:in-time-pictures": "a part of `judges:judge-in-time`",
+    "metaeval:in-time-picture": "a file, and a part of `judges:judge-in-time`",
+    "metaeval:plan-picture": "a file, and a part of `plan`",
     "metaeval:study-pictures": "a part of `annotation:study-detail`",
     "metaeval:study-picture": "a file, and a part of `annotation:study-detail`",
     "metaeval:study-judges": "a part of `annotation:study-detail`",
+    "metaeval:dataset-items-counts": "a part of the page of items",
+    "metaeval:dataset-items-export": "a file",
     "metaeval:dataset-items-send": "takes, leads to the study",
     "metaeval:dataset-item-note": "takes; shown by `dataset-item` when something is wrong",
     "metaeval:dataset-item-note-change": "takes; shown by `dataset-item` when something is wrong",
@@ -119,6 +125,7 @@ NO_PAGES = {
     "metaeval:decision-promote": "takes; the page of `decision` when something is wrong",
     "metaeval:decision-download": "a file",
     "metaeval:decision-judge": "a file",
+    "metaeval:decision-tool": "a file",
     "metaeval:dataset-comparison-download": "a file",
     "metaeval:dataset-kind-comparison-download": "a file",
     "metaeval:dataset-promote": "takes; the page of `comparison` when something is wrong",
@@ -252,7 +259,7 @@ def steps_stops() -> Iterator[Stop]:
     declined = enrollment_make(study=study, stage=Stage.DECLINED)
     yield Stop("declined", here, declined, words="Thank you for considering it")
     left = enrollment_make(study=study, stage=Stage.LEFT)
-    yield Stop("left", here, left, words="You have left this study")
+    yield Stop("left", here, left, words="You left this study")
     for state in ("paused", "closed"):
         shut = study_make(pairs=1)
         person = enrollment_make(study=shut, stage=Stage.GUIDELINES)
@@ -483,7 +490,7 @@ def item_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
     choices_make(dataset=dataset, choices=[(1, 2, 1)] * 4)
     study_make(dataset=dataset, owner=owner, title="Adjudicated")
     item = dataset.items.order_by("position")[0]
-    note_add(item=item, author=owner, text="Look again.", nonce="n")
+    note_add(item=item, author=owner, text="Check again.", nonce="n")
     yield Stop("items", here)
     yield Stop("items-filtered", f"{here}?case=disagrees&sort=disagreement&people=1&verdict=wrong")
     yield Stop("items-none", f"{here}?q=nothing-has-this-name")
@@ -514,6 +521,7 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
+    yield Stop("verdict-import", reverse("judges:verdict-import", args=[dataset.name]))
     yield from item_stops(owner, dataset)
     yield from export_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):
@@ -531,7 +539,9 @@ def export_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
         ExportJob.objects.filter(pk=job.pk).update(
             state="done", file="f", finished_at=timezone.now(), expires_at=later
         )
-    ExportJob.objects.filter(what="items").update(state="failed", error="There is no room left for exports.")
+    ExportJob.objects.filter(what="items").update(
+        state="failed", error="There is no disk space left for exports."
+    )
     export_request(user=owner, subject=subject, what="judgments", format="parquet", options=ExportOptions())
     ExportJob.objects.filter(what="judgments").update(state="running", step="Writing", n_done=1, n_total=3)
     yield Stop("export", reverse("judges:dataset-export-page", args=[dataset.name]))

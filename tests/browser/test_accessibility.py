@@ -117,7 +117,7 @@ def test_what_the_site_says_for_itself(live_server, new_context, monkeypatch, se
     found += violations(page)
     settings.SENDS_MAIL = False
     page.goto(f"{live_server.url}/password/forgot/")
-    expect(page.get_by_text("This site sends no mail")).to_be_visible()
+    expect(page.get_by_text("This site doesn't send mail")).to_be_visible()
     picture(page, "no-mail")
     found += violations(page)
     assert not found, "\n".join(found)
@@ -132,7 +132,7 @@ def test_a_forgotten_password(live_server, page: Page, door: str, mailoutbox):
     page.get_by_role("link", name="Forgot your password?").click()
     page.get_by_label("Email").fill("mia@example.org")
     page.get_by_role("button", name="Send the link").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look into your mail")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your mail")
     for thread in threading.enumerate():
         if thread.name == "mail":
             thread.join()
@@ -146,11 +146,11 @@ def test_a_forgotten_password(live_server, page: Page, door: str, mailoutbox):
     found = violations(page)
     for words in ("short", "a quite different phrase"):
         page.get_by_label("New password", exact=True).fill(words)
-        page.get_by_label("New password, once more").fill(words)
+        page.get_by_label("Repeat new password").fill(words)
         page.get_by_role("button", name="Save the password").click()
         page.wait_for_load_state("load")
         found += violations(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("The password is changed")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your password was changed")
     assert not found, "\n".join(found)
 
 

@@ -96,7 +96,7 @@ def test_on_a_phone(live_server, new_context, sweep):
     page.goto(f"{live_server.url}/reports/")
     assert_no_sideways_scroll(page)
     page.get_by_label("Report on").select_option("dataset/pairs/pairwise")
-    page.get_by_role("button", name="Make a report").click()
+    page.get_by_role("button", name="Create report").click()
     expect(page.get_by_role("heading", level=2, name="Inter-annotator agreement")).to_be_visible()
     assert_no_sideways_scroll(page)
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/")

@@ -79,7 +79,7 @@ def test_a_composite_is_promoted(live_server, page):
     expect(although).to_be_visible()
     page.get_by_label("Reason").fill("Each knows its own.")
     page.get_by_role("button", name="Promote this judge").click()
-    expect(page.locator(".flash-error")).to_contain_text("Something speaks against the composite")
+    expect(page.locator(".flash-error")).to_contain_text("The composite isn't recommended")
     assert not Judge.objects.filter(strategy="composite").exists()
     # To go to the address of what was refused is to look at the choice.
     page.goto(page.url)

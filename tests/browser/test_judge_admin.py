@@ -19,7 +19,7 @@ def dataset() -> Dataset:
 
 def test_the_form_of_an_endpoint_shows_what_its_kind_needs(page: Page, live_server) -> None:
     log_in(page, live_server, "admin:judges_endpoint_add")
-    address, accelerators = page.get_by_label("Address"), page.get_by_label("Accelerators a model")
+    address, accelerators = page.get_by_label("Address"), page.get_by_label("Accelerators per model")
     device = page.get_by_label("Device")
     expect(address).to_be_visible()
     expect(accelerators).to_be_hidden()
@@ -64,7 +64,7 @@ def test_a_jury_is_put_together(page: Page, live_server) -> None:
 def test_the_slice_of_a_sweep_follows_its_datasets(page: Page, live_server, dataset: Dataset) -> None:
     judge_make(name="Long")
     log_in(page, live_server, "admin:judges_sweep_add")
-    expect(page.get_by_text("Categories and subsets are offered")).to_be_visible()
+    expect(page.get_by_text("To choose categories or subsets")).to_be_visible()
     page.get_by_label("Name", exact=True).fill("Only some")
     page.get_by_label("small-set").check()
     page.get_by_label("Brainstorm").check()

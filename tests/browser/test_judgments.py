@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Dataset, Instruction, Label, Role
 from judges.backends.mock_server import running_mock_server
 from judges.models import Generation, Judge, Judgment, ModelRequest
+from judges.selectors.requests import requests_asked
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import VALUES, kind_dataset_make
@@ -67,9 +68,12 @@ def judged() -> Dataset:
     Judgment.objects.create(judge=imported, item=item, order=0, status="parsed", choice=1, source="v.csv:2")
     Judgment.objects.create(judge=imported, item=item, order=1, status="failed", raw_text=f"HTTP 400: {LONG}")
     gone = Judgment.objects.filter(judge__name="Metrics").latest("pk")
-    ModelRequest.objects.filter(
-        model="mock-first", payload__messages__icontains=f"pair {gone.item.position}"
-    ).delete()
+    rows = ModelRequest.objects.select_related("form").filter(form__model="mock-first")
+    words = f"pair {gone.item.position}"
+    of_it = [
+        key for key, wire in requests_asked(rows).items() if any(words in text for _, text in wire.messages)
+    ]
+    ModelRequest.objects.filter(hash__in=of_it).delete()
     return dataset
 
 
@@ -115,11 +119,11 @@ def test_the_pages_under_axe(page: Page, live_server, judged: Dataset) -> None:
 def test_from_one_to_the_next_by_the_keyboard(page: Page, live_server, judged: Dataset) -> None:
     log_in(page, live_server, reverse("admin:judges_judgment_changelist"))
     page.get_by_label("Judge", exact=True).select_option("Metrics")
-    page.get_by_label("Contradicts people").check()
+    page.get_by_label("Contradicts human annotators").check()
     page.get_by_role("button", name="Show").click()
     expect(page).to_have_url(re.compile("against=people"))
     page.wait_for_load_state("load")
-    expect(page.get_by_label("Contradicts people")).to_be_checked()
+    expect(page.get_by_label("Contradicts human annotators")).to_be_checked()
     rows = page.locator("tbody tr")
     n = rows.count()
     assert n >= 2

@@ -86,7 +86,7 @@ def test_people_and_reports(page: Page, live_server, study):
     found += violations(page)
     form.get_by_role("button", name="Suspend").click()
     confirm(page)
-    expect(page.get_by_text("They are suspended")).to_be_visible()
+    expect(page.get_by_text("The annotator is suspended")).to_be_visible()
     assert Enrollment.objects.get(annotator__source="prolific").n_accepted == 0
     shots(page, "person-suspended")
 
@@ -119,10 +119,10 @@ def test_adjudicated_by_keys_alone(page: Page, live_server, study):
     found = []
     page.goto(f"{live_server.url}/studies/mine/adjudicate/")
     first = page.url
-    expect(page.get_by_text("What people said", exact=True)).to_have_count(0)
+    expect(page.get_by_text("Annotators' answers", exact=True)).to_have_count(0)
     shots(page, "adjudicate")
     press(page, "p")
-    expect(page.get_by_role("heading", name="What people said")).to_be_visible()
+    expect(page.get_by_role("heading", name="Annotators' answers")).to_be_visible()
     shots(page, "adjudicate-said")
     found += violations(page)
     press(page, "a")
@@ -140,5 +140,5 @@ def test_adjudicated_by_keys_alone(page: Page, live_server, study):
     expect(page.get_by_text("Everything is decided")).to_be_visible()
     shots(page, "adjudicate-done")
     page.goto(first)
-    expect(page.get_by_role("heading", name="What people said")).to_be_visible()
+    expect(page.get_by_role("heading", name="Annotators' answers")).to_be_visible()
     assert not found, "\n".join(found)

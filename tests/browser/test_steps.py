@@ -110,7 +110,8 @@ def test_training_and_test_of_every_kind(kind, live_server, page: Page):
 
 
 def answer_by_keys(page: Page, kind: str) -> None:
-    keys = {"rubric": "45", "checklist": "yny", "importance": "123", "answer_ranking": "123"}[kind]
+    by_kind = {"rubric": "45", "checklist": "yny", "importance": "123", "answer_ranking": "123"}
+    keys = (by_kind | {"classification": "1"})[kind]
     given = "[data-ranked] [data-rank-card]" if kind in ("importance", "answer_ranking") else ".part :checked"
     for number, key in enumerate(keys, start=1):
         press(page, key)

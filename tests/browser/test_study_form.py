@@ -51,7 +51,7 @@ def test_it_shows_what_applies_and_works_out_what_it_comes_to(form):
     expect(page.locator("#study-estimate")).to_contain_text("4 items × 4 labels = 16 labels")
     expect(page.locator("#study-estimate")).to_contain_text("6.00 USD")
     expect(page.locator("#estimate-short")).to_contain_text("1.92 USD")
-    page.get_by_role("button", name="Insert a starting text").click()
+    page.get_by_role("button", name="Insert starter text").click()
     expect(page.locator("#preview-guidelines")).to_contain_text("How good is this answer?")
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_role("heading", name="Rate them", level=1)).to_be_visible()

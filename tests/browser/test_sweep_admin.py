@@ -96,10 +96,10 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
         page.get_by_label("Name").fill("local-server")
         page.get_by_label("Address").fill(server.url)
         page.get_by_label("Under our own control").check()
-        page.get_by_label("Requests at a time").fill("2")
+        page.get_by_label("Concurrent requests").fill("2")
         page.get_by_role("button", name="Save").click()
         page.get_by_label("Model", exact=True).fill("mock-first")
-        page.get_by_role("button", name="Try it").click()
+        page.get_by_role("button", name="Test endpoint").click()
         expect(page.get_by_text("'local-server' answered as mock-first")).to_be_visible()
 
         judge_define(page, name="Slow and plain", strategy="vanilla", model="mock-slow-20")

@@ -141,7 +141,7 @@ def test_skipped_reported_and_changed(live_server, page: Page):
     page.get_by_role("link", name="Report a problem").click()
     dialog = page.get_by_role("dialog", name="Report a problem")
     dialog.get_by_label("A text is broken").check()
-    dialog.get_by_label("In your words").fill("It ends in the middle.")
+    dialog.get_by_label("In your own words").fill("It ends in the middle.")
     dialog.get_by_role("button", name="Report problem").click()
     expect(page.locator("#messages")).to_contain_text("The researchers will look at that item")
     walker.work(2, right=False)

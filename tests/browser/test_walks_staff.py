@@ -88,7 +88,7 @@ class TestHiddenChecks:
         form.get_by_label("Include the excluded labels again").check()
         form.get_by_role("button", name="Restore access").click()
         confirm(office)
-        expect(office.get_by_text("They can continue.")).to_be_visible()
+        expect(office.get_by_text("The annotator can continue.")).to_be_visible()
         assert not aside.exists()
 
         page.goto(f"{live_server.url}/s/{study.slug}/")
@@ -156,8 +156,8 @@ class TestProlific:
         log_in(office, live_server.url, then=reverse("annotation:study-entry", args=[study.slug]))
         office.get_by_text("Reconcile").first.click()
         office.locator("#file-prolific").set_input_files(str(file))
-        office.get_by_role("button", name="Look at the file").click()
-        without = office.get_by_role("region", name="Handed in without the code")
+        office.get_by_role("button", name="Check file").click()
+        without = office.get_by_role("region", name="Submitted without the completion code")
         expect(without.get_by_role("row").filter(has_text="s2")).to_contain_text("Finished")
         office.get_by_role("button", name="Do this").click()
         expect(office.get_by_text("Done: 1 left")).to_be_visible()
@@ -168,7 +168,7 @@ class TestProlific:
         assert Label.objects.filter(annotator=left.annotator, is_set_aside=True).count() == 1
         walker = Walker(gone, study.kind)
         walker.answer()  # on the page that they still had open
-        walker.heading("You have left this study")
+        walker.heading("You left this study")
         assert Label.objects.filter(annotator=left.annotator, is_surplus=True).count() == 1
         assert gone.get_by_role("link", name="Return to Prolific").count() == 0
         quick.reload()
@@ -202,7 +202,7 @@ class TestWhileTheyWork:
         walker.code()
         assert list(Label.objects.order_by("pk").values_list("guidelines_version", flat=True)) == [1, 2, 2]
         office.goto(f"{live_server.url}{reverse('annotation:study-guidelines', args=[study.slug])}")
-        expect(office.get_by_text("Version 2 is in force")).to_be_visible()
+        expect(office.get_by_text("Version 2 is current")).to_be_visible()
 
     def test_the_study_pauses_and_closes(self, live_server, page: Page, office: Page, alice):
         study = walk_study(Kind.CHECKLIST, work=3, owner=alice)
@@ -230,7 +230,7 @@ class TestWhileTheyWork:
 
 
 def field(office: Page, label: str, value: str) -> None:
-    office.get_by_label(re.compile(rf"^{label}( \(optional\))?$")).fill(value)
+    office.get_by_label(re.compile(rf"^{re.escape(label)}( \(optional\))?$")).fill(value)
 
 
 @pytest.mark.parametrize("kind", Kind.values)
@@ -245,7 +245,7 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     if kind in (Kind.PAIRWISE, Kind.IMPORTANCE, Kind.ANSWER_RANKING):
         office.get_by_label("No ties").check()
     field(office, "Labels per item", "2")
-    office.get_by_role("button", name="Insert a starting text").click()
+    office.get_by_role("button", name="Insert starter text").click()
     expect(office.get_by_role("textbox", name="Guidelines")).not_to_have_value("")
     office.get_by_role("textbox", name="Consent").fill("You agree to take part.")
     office.get_by_role("button", name="Add a question").click()
@@ -258,9 +258,9 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     field(office, "Training items", "1")
     field(office, "Questions in the test", "1")
     field(office, "Right answers to pass", "1")
-    field(office, "Checks, in percent of the work", "10")
-    field(office, "Gold items kept for checks", "1")
-    field(office, "Suspend below, in percent right", "40")
+    field(office, "Hidden checks (% of items)", "10")
+    field(office, "Gold items reserved for checks", "1")
+    field(office, "Suspend below (% right)", "40")
     field(office, "Pay per item", "0.10")
     field(office, "Pay for the test", "0.50")
     office.get_by_role("button", name="Create draft").click()
@@ -334,13 +334,13 @@ def test_the_life_of_a_study(live_server, page: Page, office: Page, alice, tmp_p
     form = panel(office, "Send a message")
     form.get_by_label("Message").fill("Thank you for the care.")
     form.get_by_role("button", name="Send").click()
-    expect(office.get_by_text("The message waits for them.")).to_be_visible()
+    expect(office.get_by_text("The message will be shown on their next page.")).to_be_visible()
     walker.answer()
     walker.code()
     expect(page.get_by_text("Thank you for the care.")).to_be_visible()
 
     office.get_by_role("link", name="Adjudicate").click()
-    expect(office.get_by_text("What people said", exact=True)).to_have_count(0)
+    expect(office.get_by_text("Annotators' answers", exact=True)).to_have_count(0)
     for left in (1, 0):
         decided = Adjudication.objects.count()
         office.locator(".answer-bar label[for=choice-a]").click()

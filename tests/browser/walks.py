@@ -29,6 +29,7 @@ OTHER_VALUES: dict[str, dict[str, Any]] = {
     Kind.CHECKLIST: {"answers": {"format": False, "length": True, "tone": False}},
     Kind.IMPORTANCE: {"ranks": {"format": 3, "length": 2, "tone": 1}},
     Kind.ANSWER_RANKING: {"ranks": {"0": 3, "1": 2, "2": 1}},
+    Kind.CLASSIFICATION: {"categories": {"format": False, "length": True, "tone": False}},
 }
 N_SHOWN = {Kind.PAIRWISE: 2, Kind.IMPORTANCE: len(ASPECTS)} | {
     kind: n for kind, n in RESPONSES.items() if kind != Kind.IMPORTANCE
@@ -193,6 +194,8 @@ class Walker:
             self._parts([str(value["ratings"][key]) for key in CRITERIA])
         elif self.kind == Kind.CHECKLIST:
             self._parts([VERDICTS[value["answers"][key]] for key in ASPECTS])
+        elif self.kind == Kind.CLASSIFICATION:
+            self._categories([key for key in ASPECTS if value["categories"][key]])
         else:
             self._rank(value["ranks"])
 
@@ -211,6 +214,15 @@ class Walker:
             else:
                 self.touch(self.page.locator(f"label[for=part-{number}-{option}]"))
             expect(self.page.locator(f"#part-{number}-{option}")).to_be_checked()
+
+    def _categories(self, chosen: list[str]) -> None:
+        for key in chosen:
+            number = ASPECTS.index(key) + 1
+            if self.hand == "keys":
+                press(self.page, str(number))
+            else:
+                self.touch(self.page.locator(f"label[for=category-{number}]"))
+            expect(self.page.locator(f"#category-{number}")).to_be_checked()
 
     def _rank(self, ranks: dict[str, int]) -> None:
         self.page.wait_for_load_state("load")

@@ -20,7 +20,7 @@ from judges.backends.instant import InstantBackend
 from judges.backends.wire import WireRequest, canonical_hash
 from judges.engine.options import EngineOptions
 from judges.engine.runner import SessionReport, run_pending
-from judges.models import Endpoint, Judge, ModelRequest, Sweep, SweepRun
+from judges.models import Endpoint, Judge, Sweep, SweepRun, Worker
 from judges.services.judges import judge_create
 from judges.services.sweeps import sweep_create, sweep_start
 from tests.annotation.factories import dataset_make
@@ -36,6 +36,8 @@ QUICK = EngineOptions(
     max_attempts=4,
     backoff=0.01,
     poll=0.05,
+    range_items=25,
+    range_items_in_worker=10,
     cancel_grace=5.0,
     stop_grace=5.0,
 )
@@ -109,7 +111,12 @@ def leases_run_out() -> None:
     """Let the time pass that the claims of a killed worker hold."""
     past = timezone.now() - timedelta(seconds=1)
     SweepRun.objects.exclude(owner="").update(lease_until=past)
-    ModelRequest.objects.filter(state="claimed").update(lease_until=past)
+    Worker.objects.update(lease_until=past)
+
+
+def worker_make(name: str, *, seconds: float = 60.0) -> Worker:
+    """A worker that gave its last sign of life so that it holds for so long."""
+    return Worker.objects.create(name=name, lease_until=timezone.now() + timedelta(seconds=seconds))
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:

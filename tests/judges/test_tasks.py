@@ -178,7 +178,7 @@ def test_run_sweep_can_leave_other_queues_to_others():
         sweep = sweep_make(judges, dataset_make(pairs=1), start=False)
         out = StringIO()
         call_command("run_sweep", str(sweep.pk), "--queue", "http", stdout=out)
-    assert "The rest of it is for other workers." in out.getvalue()
+    assert "The rest is for other workers." in out.getvalue()
     assert {run.queue: run.state for run in sweep_progress(sweep.pk).runs} == {
         "http": "finished",
         "gpu": "waiting",

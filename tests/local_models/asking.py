@@ -137,6 +137,21 @@ def true_vector(model: str, text: str) -> list[float]:
     return [float(each) for each in torch.nn.functional.normalize(hidden.mean(0), dim=0)]
 
 
+def true_match(request: WireRequest) -> tuple[float, float, float]:
+    """Precision, recall and F1 of BERTScore, each text alone in the model; its first and last tokens are marks."""
+    import torch
+
+    tokenizer, model = loaded(request.model, "AutoModel")
+    found = []
+    for text in (request.text, request.prefix):
+        with torch.inference_mode():
+            states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+        found.append(torch.nn.functional.normalize(states[request.layer or -1][0], dim=-1))
+    alike = found[0] @ found[1].T
+    precision, recall = float(alike.max(1).values[1:-1].mean()), float(alike.max(0).values[1:-1].mean())
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
 def true_classes(request: WireRequest) -> list[float]:
     """Return the logits of one text, pair or conversation."""
     import torch

@@ -18,6 +18,7 @@ from tests.local_models.asking import (
     pairs,
     true_classes,
     true_logprob,
+    true_match,
     true_text,
     true_vector,
 )
@@ -254,3 +255,36 @@ def test_options_that_cannot_be_right(models):
     (found,) = outcomes(backend, [chat(models["chat"], "Hi")])
     backend.close()
     assert isinstance(found, EndpointError)
+
+
+def test_tokens_are_matched_as_bertscore_does_it_whatever_else_is_in_the_batch(models):
+    backend = backend_make("transformers", models["encoder"])
+    texts = [*QUESTIONS[:1], QUESTIONS[1][:200], *QUESTIONS[2:3]]
+    requests = [
+        WireRequest(
+            "match", models["encoder"], (), text=text, prefix="A judge reads an instruction.", layer=layer
+        )
+        for text in texts
+        for layer in (0, 1)
+    ]
+    together = outcomes(backend, requests)
+    alone = [answer(backend, each) for each in requests]
+    beyond = backend_make("transformers", models["encoder"])
+    (wrong,) = outcomes(beyond, [WireRequest("match", models["encoder"], (), text="a", prefix="b", layer=99)])
+    backend.close()
+    beyond.close()
+    for one, other, request in zip(together, alone, requests, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-5)
+        assert one.scores == pytest.approx(true_match(request), abs=1e-5)
+    assert isinstance(wrong, PermanentBackendError)
+    assert "layer 99 was asked for" in str(wrong)
+
+
+def test_biased_tokens_are_avoided_and_favored(ask):
+    def said(*biases):
+        return ask("Is seven prime?", decoding=Decoding(max_tokens=4), biases=biases).text
+
+    favored = (("7", 1000.0), ("9", 900.0))
+    assert said(*favored) == "7777"
+    # What comes later counts, and so does a text to be avoided if it is one token.
+    assert said(*favored, ("7", -100.0), ("9 answers", -100.0)) == "9999"

@@ -4,9 +4,9 @@ from typing import Any
 
 from annotation.models import Dataset, Kind
 from judges.models import Judge, Judgment, Sweep
-from metaeval.forms import SelectionForm
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.reports.selection.report import SelectionReport
+from metaeval.selection_forms import SelectionForm
 from metaeval.selectors.selections import swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.selections import selection_get

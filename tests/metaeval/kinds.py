@@ -10,9 +10,9 @@ from annotation.models import Annotator, Aspect, Dataset, Kind, Label
 from judges.models import Judge, Judgment, Sweep
 from judges.strategies.types import AspectView
 from metaeval.figures import FIGURES
-from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
+from metaeval.figures.answers import finer_of
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options, values_of
 from metaeval.reports.content import build
-from metaeval.selectors.inputs import finer_of, values_of
 from tests.annotation.factories import annotator_make
 from tests.annotation.kinds import ASPECTS, CRITERIA, kind_dataset_make
 from tests.metaeval.rows import judge_make, sweep_make
@@ -176,6 +176,8 @@ def value_of(kind: str, k: int, shift: int = 0) -> dict[str, Any]:
         return {"answers": {key: (n + place) % 3 != 0 for place, key in enumerate(ASPECTS)}}
     if kind == Kind.IMPORTANCE:
         return {"ranks": {key: (n + place) % 3 + 1 for place, key in enumerate(ASPECTS)}}
+    if kind == Kind.CLASSIFICATION:
+        return {"categories": {key: n % 3 == place for place, key in enumerate(ASPECTS)}}
     return {"ranks": {str(place): (n + place) % 3 + 1 for place in range(3)}}
 
 

@@ -17,14 +17,16 @@ from tests import migrated
 from tests.live_site import ROOT, LiveSite, manage
 from tests.services import scratch_directory
 from touchstone_client import ApiProblem, Touchstone, rows
-from touchstone_client.client import MOST_BYTES
+from touchstone_client.http import MOST_BYTES
 
 LOOP = re.compile(r"```python loop\.py\n(.*?)```", re.DOTALL)
 # Where a page of the schema has another name than the client.
-DETAIL = {"Report": "ReportDetail", "Decision": "DecisionDetail", "Sweep": "SweepDetail"}
+DETAIL = {"Report": "ReportDetail", "Decision": "DecisionMade", "Sweep": "SweepDetail"}
+DETAIL |= {"Preregistration": "PreregistrationDetail", "Dataset": "DatasetDetail", "Anchors": "AnchorsDetail"}
+DETAIL |= {"Webhook": "WebhookSecret", "Progress": "StudyProgress"}
 MORE = {"Sweep": {"warnings", "judges_made"}}
 SENT = {"LabelRow": "LabelRowRequest", "JudgmentRow": "JudgmentRowRequest"}
-PARTIAL = {"Study", "Sweep", "JudgmentRow"}
+PARTIAL = {"Study", "Sweep", "JudgmentRow", "Progress"}
 
 
 @pytest.mark.django_db
@@ -43,6 +45,23 @@ def test_its_rows_have_the_fields_of_the_schema():
             assert known <= mine, (name, known - mine)
         checked += 1
     assert checked >= 13
+
+
+def test_it_has_a_method_for_each_operation():
+    """But for the site's own description of itself."""
+    call = re.compile(r"""_api\.(pages|get|file|post|patch|delete)\(\s*f?"([^"]+)"|path = (f)"([^"]+)\"""")
+    verbs = {"pages": "get", "file": "get"}
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "touchstone_client").glob("*.py"))
+    mine = set()
+    for verb, path, is_path, later in call.findall(source):
+        verb, path = ("get", later) if is_path else (verbs.get(verb, verb), path)
+        mine.add((verb, re.sub(r"{[^}]+}", "{}", path)))
+    wanted = {
+        (verb, re.sub(r"{[^}]+}", "{}", path.removeprefix("/api/v1/")))
+        for path, operations in schema_make()["paths"].items()
+        for verb in operations
+    } - {("get", "")}
+    assert mine == wanted, (wanted - mine, mine - wanted)
 
 
 class Site:

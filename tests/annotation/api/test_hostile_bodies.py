@@ -24,7 +24,8 @@ BODIES = {
 
 
 @pytest.mark.parametrize(
-    "path", ["datasets/", "labels/", "studies/", "reports/", "comparisons/", "webhooks/"]
+    "path",
+    ["datasets/", "labels/", "studies/", "reports/", "comparisons/", "webhooks/", "selections/", "exports/"],
 )
 def test_it_is_refused_with_a_problem(path):
     secret = token_create(user=user_make(), name="t")[1]

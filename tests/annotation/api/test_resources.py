@@ -114,6 +114,22 @@ def test_labels_are_imported_once_all_or_none_and_listed_under_pseudonyms(ask):
     assert Label.objects.count() == 2
 
 
+def test_a_parameter_that_a_list_does_not_have_is_refused(ask):
+    dataset_make(name="teas", pairs=2)
+    assert fields(ask("GET", "labels/?datset=teas", status=400)) == ["datset"]
+    for path in (
+        "datasets/",
+        "datasets/teas/items/",
+        "studies/",
+        "judges/",
+        "sweeps/",
+        "judgments/",
+        "reports/",
+    ):
+        assert fields(ask("GET", f"{path}?colour=red", status=400)) == ["colour"], path
+    assert ask("GET", "labels/?dataset=teas&limit=1")["results"] == []
+
+
 def test_a_study_is_created_changed_opened_closed_and_invited_to(ask):
     ask("POST", "datasets/", {"name": "teas", "items": ITEMS}, 201)
     wanted = {"title": "Which tea?", "dataset": "teas", "overlap": 2, "qualification_size": 0}

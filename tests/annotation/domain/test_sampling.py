@@ -315,7 +315,7 @@ class TestChosenItems:
         ("rows", "field", "message"),
         [
             ([ChosenItem("p1"), ChosenItem("nothing")], "item", "has no pairwise comparison item"),
-            ([ChosenItem("p0")], "item", "is a question of the test"),
+            ([ChosenItem("p0")], "item", "is part of the test"),
             ([ChosenItem("p1"), ChosenItem("p1")], "item", "a second time"),
             ([ChosenItem("p2", overlap=5), ChosenItem("p1", overlap=1)], "overlap", "2 labels"),
             ([ChosenItem("p2", overlap=5), ChosenItem("p1", probability=0.5)], "probability", "has labels"),

@@ -64,7 +64,7 @@ def test_an_address_that_is_taken_is_not_told_from_a_wrong_one(client):
     response = sign_up(Client(), password="another long password")
     assert response.status_code == 422
     text = response.content.decode()
-    assert "No account could be made with this email and password" in text
+    assert "create an account with this email and password" in text
     assert "exists" not in text
     assert "taken" not in text
     assert Account.objects.count() == 1
@@ -101,7 +101,7 @@ def test_signing_in_wrongly_says_the_same(client, email, password):
     sign_up(client)
     response = sign_in(Client(), email, password)
     assert response.status_code == 422
-    assert "do not go together" in response.content.decode()
+    assert "address or the password is wrong" in response.content.decode()
 
 
 def test_signing_in_and_out(client):

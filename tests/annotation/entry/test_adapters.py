@@ -134,7 +134,7 @@ def test_a_file_from_a_spreadsheet():
         (b"", (None, "Submission id"), "no such column"),
         (b"Name,Age\n", (None, "Submission id"), "Prolific's export"),
         (b"\xff\xfe\x00", (None, ""), "UTF-8"),
-        (b"Submission id\x00", (None, ""), "no CSV"),
+        (b"Submission id\x00", (None, ""), "a CSV"),
         (csv_file(csv_row(), csv_row("s2", "", "ACTIVE")), (3, "Participant id"), "empty"),
         (csv_file(csv_row(), csv_row()), (3, "Submission id"), "twice"),
         (csv_file(csv_row(status="EATEN")), (2, "Status"), "'EATEN'"),
@@ -376,13 +376,13 @@ def test_a_busy_api_is_asked_again():
     ("answer", "words"),
     [
         (httpx.Response(500), "busy"),
-        (httpx.Response(401), "does not accept"),
+        (httpx.Response(401), "doesn't accept"),
         (httpx.Response(404), "no study"),
         (httpx.Response(302, headers={"Location": "https://evil.example"}), "302"),
         (httpx.Response(200, text="<html>"), "not JSON"),
-        (httpx.Response(200, json=[]), "not a list"),
-        (httpx.Response(200, json={"results": 3}), "not a list"),
-        (httpx.Response(200, json={"results": [3]}), "not a list"),
+        (httpx.Response(200, json=[]), "a list"),
+        (httpx.Response(200, json={"results": 3}), "a list"),
+        (httpx.Response(200, json={"results": [3]}), "a list"),
         (httpx.Response(200, json={"results": [{"id": "s1"}]}), "lacks"),
     ],
 )
@@ -393,5 +393,5 @@ def test_an_api_that_does_not_answer_as_it_should(answer, words):
 
 
 def test_an_api_without_the_studys_id():
-    with pytest.raises(FetchError, match="id on Prolific"):
+    with pytest.raises(FetchError, match="ID on Prolific"):
         fetch(lambda _: httpx.Response(500), link=ANY_STUDY)

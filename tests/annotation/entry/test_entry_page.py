@@ -178,7 +178,7 @@ def test_a_file_is_looked_at_and_then_done(study, alice):
     file = export(csv_row("s1", "p1", "RETURNED", ""), csv_row("s2", "p2", "AWAITING REVIEW", "NOCODE"))
     preview = alice.post(address("entry-reconcile", study), {"file": file})
     assert preview.status_code == 200
-    assert "Handed in without the code" in text_of(preview)
+    assert "Submitted without the completion code" in text_of(preview)
     assert set(Enrollment.objects.values_list("stage", flat=True)) == {Stage.WORK, Stage.DONE}
     sent = {"rows": preview.context["packed"], "set_aside_returned": "on"}
     for _ in range(2):
@@ -186,7 +186,7 @@ def test_a_file_is_looked_at_and_then_done(study, alice):
     assert Enrollment.objects.get(platform_session="s1").stage == Stage.LEFT
     assert Enrollment.objects.get(platform_session="s2").platform_status == "AWAITING REVIEW"
     assert Label.objects.get().is_set_aside
-    assert "Everything was as it is here already." in text_of(alice.get(page(study)))
+    assert "Nothing changed: the file agrees with this study." in text_of(alice.get(page(study)))
 
 
 def test_labels_are_kept_where_that_was_chosen(study, alice):
@@ -228,7 +228,7 @@ def test_confirming_many_times_at_once():
             "x.csv: Submission id: there is no such column",
         ),
         ({"file": SimpleUploadedFile("x.csv", b"")}, "empty"),
-        ({"rows": "altered"}, "too old"),
+        ({"rows": "altered"}, "has expired"),
     ],
 )
 def test_what_cannot_be_read_changes_nothing(study, alice, sent, words):

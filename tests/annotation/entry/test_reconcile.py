@@ -319,7 +319,7 @@ def test_the_command(link, tmp_path, capsys):
     call_command("reconcile_platform", link.study.slug, "--file", str(file), "--keep-returned")
     out = capsys.readouterr().out
     assert "1 left" in out
-    assert "1 never came in here" in out
+    assert "1 never joined here" in out
     assert person_of(link, "p1").stage == Stage.LEFT
     assert not Label.objects.get().is_set_aside
 

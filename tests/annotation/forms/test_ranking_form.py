@@ -62,11 +62,11 @@ def test_without_ties_the_two_are_named():
     ranks = {"rank-format": "1", "rank-one-memory": "2", "rank-tone": "2"}
     form = form_of(ranks, ties=False)
     assert not form.is_valid()
-    assert form.error == "Give each a rank of its own: “one memory” and “tone” both have 2."
+    assert form.error == "Give each a different rank: “one memory” and “tone” both have 2."
     assert form_of(ranks).is_valid()
     form = form_of({"rank-0": "1", "rank-1": "3", "rank-2": "1"}, ties=False, answers=3)
     assert not form.is_valid()
-    assert form.error == "Give each a rank of its own: answer A and answer C both have 1."
+    assert form.error == "Give each a different rank: answer A and answer C both have 1."
 
 
 def test_fields_that_are_none_of_ours_are_left_alone():

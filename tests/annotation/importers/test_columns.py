@@ -240,6 +240,23 @@ class TestMapping:
         assert [(one.annotator, one.value["choice"]) for one in bundle.labels] == [("ann", 1), ("ben", 2)]
         assert bundle.items[0].metadata == {"weight": "3"}
 
+    def test_a_column_for_each_person_and_judge(self, tmp_path: Path) -> None:
+        file = tmp_path / "x.csv"
+        file.write_text("instruction,response_1,response_2,annotator1,annotator2,gpt\nWhy?,a,b,1,2,2\n")
+        with pytest.raises(UnknownColumnsError) as caught:
+            read_generic(file)
+        asked = caught.value.guesses
+        assert [asked[name] for name in ("annotator1", "annotator2", "gpt")] == [*("annotator:",) * 2, KEEP]
+        assert "did you mean 'annotator:annotator1'?" in str(caught.value)
+        bundle = read_generic(
+            file, mapping={"annotator1": "annotator:", "annotator2": "annotator:", "gpt": "judge:"}
+        )
+        assert [(one.annotator, one.value["choice"]) for one in bundle.labels] == [
+            ("annotator1", 1),
+            ("annotator2", 2),
+        ]
+        assert [one.judge for one in bundle.verdicts] == ["gpt"]
+
     def test_a_refusal_names_the_column_of_the_file(self, tmp_path: Path) -> None:
         file = tmp_path / "x.csv"
         file.write_text("prompt,chosen,rejected,gut\nWhy?,a,b,9\n")

@@ -14,10 +14,10 @@ from annotation.selectors.datasets import (
     dataset_get,
     datasets_visible_to,
     gold_choices,
-    item_facts,
     item_value_rules,
     items_by_external_id,
     items_for_judging,
+    response_lengths,
 )
 from annotation.services.datasets import dataset_import
 from tests.annotation.factories import user_make
@@ -85,11 +85,11 @@ def test_items_for_judging(dataset: Dataset, django_assert_num_queries: Any) -> 
     assert [item.external_id for item in items_for_judging(dataset.pk, chosen)] == ["i2", "i5"]
 
 
-def test_item_facts(dataset: Dataset, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(2):
-        facts = item_facts(dataset.pk)
-    assert [fact.lengths for fact in facts] == [(number, 3) for number in range(7)]
-    assert [fact.gold_choice for fact in facts] == [None, 2, 2, 2, 2, 2, 2]
+def test_response_lengths(dataset: Dataset, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(1):
+        lengths = response_lengths(dataset.pk)
+    items = dataset.items.order_by("position").values_list("pk", flat=True)
+    assert [lengths[pk] for pk in items] == [[number, 3] for number in range(7)]
 
 
 def test_counts_and_maps(dataset: Dataset) -> None:

@@ -222,7 +222,7 @@ def test_what_contradicts_is_refused_whole(tmp_path: Path, name: str) -> None:
 def test_settings_that_are_refused(tmp_path: Path) -> None:
     bundle = read_generic(write(tmp_path, ROWS))
     for name in ("", "with space", "a/b", "n" * 65, "é", "x\n"):
-        with pytest.raises(DatasetImportError, match="is no name for a dataset"):
+        with pytest.raises(DatasetImportError, match="isn't a valid dataset name"):
             dataset_import(bundle=bundle, name=name)
     for changes in ({"split": "secret"}, {"title": "t" * 201}, {"licence": "l" * 101}):
         with pytest.raises(DatasetImportError, match="expected"):

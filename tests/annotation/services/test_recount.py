@@ -43,6 +43,7 @@ GOLD: dict[str, Any] = {
     Kind.CHECKLIST: {"answers": {"format": True, "length": True, "tone": None}},
     Kind.IMPORTANCE: {"ranks": {"format": 1, "length": 2, "tone": 3}},
     Kind.ANSWER_RANKING: {"ranks": {"0": 1, "1": 2, "2": 3}},
+    Kind.CLASSIFICATION: {"categories": {"format": True, "length": False, "tone": False}},
 }
 
 
@@ -54,6 +55,9 @@ def drawn(kind: str, numbers: random.Random) -> dict[str, Any]:
         return {"ratings": {key: numbers.randint(1, 5) for key in ("helpful", "clear")}}
     if kind == Kind.CHECKLIST:
         return {"answers": {key: numbers.choice([True, False, None]) for key in ("format", "length", "tone")}}
+    if kind == Kind.CLASSIFICATION:
+        place = numbers.randrange(3)
+        return {"categories": {key: n == place for n, key in enumerate(("format", "length", "tone"))}}
     keys = ("format", "length", "tone") if kind == Kind.IMPORTANCE else ("0", "1", "2")
     return {"ranks": {key: numbers.randint(1, 3) for key in keys}}
 

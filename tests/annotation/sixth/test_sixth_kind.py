@@ -167,7 +167,7 @@ def test_a_file_with_another_value_is_refused(tmp_path: Path):
 
 def test_a_study_of_it_has_no_rules_of_others(tmp_path: Path):
     _alice, study = opened(tmp_path)
-    with pytest.raises(StudyRuleError, match="only a preference has a strength"):
+    with pytest.raises(StudyRuleError, match="only pairs have a strength of preference"):
         study_create(dataset=study.dataset, title="Odd", kind="acceptable", ask_strength=True)
 
 

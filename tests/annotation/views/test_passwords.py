@@ -150,7 +150,7 @@ def test_two_people_of_one_address_get_a_link_each_with_their_name():
     for name in ("mia", "mia-admin"):
         user_make(username=name, email=EMAIL)
     Door("staff").ask()
-    assert sorted(re.search(r"Your name there: (\S+)", message.body)[1] for message in mail.outbox) == [
+    assert sorted(re.search(r"Your user name: (\S+)", message.body)[1] for message in mail.outbox) == [
         "mia",
         "mia-admin",
     ]
@@ -209,7 +209,7 @@ def test_a_site_without_mail_says_whom_to_ask(door, settings):
     door.person()
     for response in (Client().get(door.forgot), door.ask()):
         assert response.status_code == 200
-        assert "This site sends no mail" in response.content.decode()
+        assert "This site doesn't send mail" in response.content.decode()
         whom = "Ask its administrator" if door.kind == "staff" else "The personal link of each study"
         assert whom in response.content.decode()
         assert "Send the link" not in response.content.decode()

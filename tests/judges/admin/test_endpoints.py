@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Role
 from judges.backends.mock_server import running_mock_server
-from judges.models import BackendKind, Endpoint
+from judges.models import BackendKind, Endpoint, Judgment
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.admin_forms import errors
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
@@ -46,6 +46,35 @@ def test_what_an_endpoint_may_not_be_stands_at_its_field(admin: Client) -> None:
     assert set(errors(response)) == {"base_url", "api_key_env", "max_concurrency", "name"}
 
 
+def test_a_server_of_judges_that_judged_moves_to_other_addresses_and_keeps_its_answers(admin: Client) -> None:
+    dataset = dataset_make(pairs=2)
+    with running_mock_server() as old:
+        endpoint = endpoint_make(old.url, name="server")
+        judge = judge_make(endpoint, model="mock-first")
+        sweep_make([judge], dataset)
+        run()
+    url = reverse("admin:judges_endpoint_change", args=[endpoint.pk])
+    refused = admin.post(url, endpoint_form(base_url=old.url, addresses="http://127.0.0.1:1"))
+    assert "up to and with /v1" in errors(refused)["addresses"][0]
+    with running_mock_server() as one, running_mock_server() as two:
+        lines = f"{one.url}\r\n\r\n {two.url} "
+        assert (
+            admin.post(url, endpoint_form(base_url=old.url, addresses=lines, is_local="on")).status_code
+            == 302
+        )
+        endpoint.refresh_from_db()
+        assert endpoint.addresses == [one.url, two.url]
+        assert one.url in admin.get(url).content.decode()
+        # The same requests are known by the server's name; another judge's go to the new addresses.
+        Judgment.objects.all().delete()
+        again = sweep_make([judge], dataset)
+        sweep_make([judge_make(endpoint, model="mock-second")], dataset)
+        run()
+        assert sum(server.stats()["requests"] for server in (one, two)) == 4
+    assert [(row.n_shared, row.n_done) for row in again.runs.all()] == [(4, 4)]
+    assert Judgment.objects.filter(status="parsed").count() == 8
+
+
 def test_the_address_of_judges_that_judged_stays(admin: Client) -> None:
     with running_mock_server() as server:
         endpoint = endpoint_make(server.url, name="server")
@@ -53,7 +82,7 @@ def test_the_address_of_judges_that_judged_stays(admin: Client) -> None:
         run()
         url = reverse("admin:judges_endpoint_change", args=[endpoint.pk])
         response = admin.post(url, endpoint_form(base_url="http://127.0.0.1:1/v1"))
-        assert "'Used' judged with what is there now" in errors(response)["base_url"][0]
+        assert "'Used' judged with the current settings" in errors(response)["base_url"][0]
         endpoint.refresh_from_db()
         assert endpoint.base_url == server.url
         # The page's head shows what is stored, not what was refused.
@@ -68,7 +97,7 @@ def test_trying_an_endpoint_shows_its_answer(admin: Client) -> None:
         assert "answered as mock-first in" in page
         assert 'aria-describedby="try-hint" value="mock-first"' in page, "to be tried again"
         page = admin.post(url, {"model": ""}, follow=True).content.decode()
-        assert "Name a model" in page
+        assert "Enter a model" in page
         assert server.stats()["requests"] == 1
 
 
@@ -164,7 +193,7 @@ def test_servers_are_asked_by_http_workers_and_engines_run_on_processors_unless_
 
 def test_a_server_needs_an_address_and_a_vendor_may_do_without(admin: Client) -> None:
     assert errors(admin.post(reverse(ADD), endpoint_form(base_url="")))["base_url"] == [
-        "A server has an address."
+        "Enter the address of the server."
     ]
     assert admin.post(reverse(ADD), endpoint_form(kind="litellm", base_url="")).status_code == 302
     assert Endpoint.objects.get().kind == BackendKind.LITELLM
@@ -173,7 +202,7 @@ def test_a_server_needs_an_address_and_a_vendor_may_do_without(admin: Client) ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("{", "Not usable"),
+        ("{", "be used"),
         ("[1]", "expected an object"),
         ('{"api_key": "sk-1"}', "secrets are not stored"),
         ('{"dtype": "float16"}', "has a field of its own"),
@@ -232,7 +261,7 @@ def test_a_price_that_is_wrong_names_its_row(admin: Client) -> None:
     found = errors(admin.post(reverse(ADD), endpoint_form(**rows)))
     assert found["price1_model"] == ["Row 2: 'a' has prices in a row above."]
     assert found["price2_model"] == ["Row 3: name the model of these prices."]
-    assert found["price3_model"] == ["Row 4: 'b' needs both prices; 0 is one."]
+    assert found["price3_model"] == ["Row 4: 'b' needs both prices; 0 is allowed."]
     assert set(found) == {"price1_model", "price2_model", "price3_model", "price4_input", "price4_output"}
 
 
@@ -295,4 +324,17 @@ def test_options_that_nest_too_deep_are_refused_in_their_field(admin: Client) ->
         "other_options": "[" * 5000,
     }
     response = admin.post(reverse("admin:judges_endpoint_add"), data)
-    assert "Not usable" in str(response.context["form"].errors["other_options"])
+    assert "be used" in str(response.context["form"].errors["other_options"])
+
+
+def test_how_a_server_is_told_to_think(admin: Client) -> None:
+    admin.post(reverse(ADD), endpoint_form(thinking_form="gemini", reasoning_parser="qwen3"))
+    endpoint = Endpoint.objects.get()
+    assert endpoint.options == {"thinking_form": "gemini"}  # the parser is vLLM's
+    url = reverse("admin:judges_endpoint_change", args=[endpoint.pk])
+    assert admin.get(url).context["form"]["thinking_form"].value() == "gemini"
+    admin.post(url, endpoint_form(name="server", thinking_form=""))
+    endpoint.refresh_from_db()
+    assert endpoint.options == {}
+    admin.post(reverse(ADD), endpoint_form(name="own", kind="vllm_server", reasoning_parser="qwen3"))
+    assert Endpoint.objects.get(name="own").options == {"reasoning_parser": "qwen3"}

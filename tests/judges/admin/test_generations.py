@@ -46,7 +46,7 @@ def test_what_the_form_refuses(admin: Client) -> None:
     for changes, words in (
         ({"contestants": []}, "This field is required"),
         ({"name": "no name"}, "valid “slug”"),
-        ({"name": "tea"}, "made of something else"),
+        ({"name": "tea"}, "with other content"),
         ({"against": f"contestant:{one.pk}"}, "is among the contestants"),
         ({"against": "system:gpt"}, "Select a valid choice"),
         ({"seed": "-1"}, "greater than or equal to 0"),

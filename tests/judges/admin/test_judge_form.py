@@ -8,14 +8,21 @@ from django.urls import reverse
 
 from annotation.models import QualificationQuestion, Role, Study
 from annotation.models.qualification import QuestionPart
-from judges.models import BackendKind, Judge
+from judges.models import BackendKind, Judge, Judgment
 from judges.services.judges import judge_create
 from judges.services.prompts import prompt_save
 from judges.strategies.prompts import load_prompt
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.judges.admin_forms import errors, judge_form
-from tests.judges.props import endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
+from tests.judges.props import (
+    endpoint_make,
+    judge_make,
+    kinds_dataset_make,
+    run,
+    run_instant,
+    sweep_make,
+)
 from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
@@ -313,3 +320,83 @@ def test_the_same_form_sent_at_the_same_moment_makes_one_judge() -> None:
     statuses = sorted(all_at_once(send, browsers_of(user, 4)))
     assert statuses == [200, 200, 200, 302]
     assert Judge.objects.count() == 1
+
+
+# --- a format of one's own ----------------------------------------------------------------------------------------
+
+OWN_PROMPT = "# user\n{{instruction}}\n{{output_a}}\n{{output_b}}\nEnd with winner=left or winner=right.\n"
+
+
+def test_a_prompt_and_how_it_is_read_make_a_judge_without_code(admin: Client) -> None:
+    prompt_save(kind="pairwise", name="sides", source=OWN_PROMPT)
+    data = judge_form(
+        strategy="own",
+        settings_of="own",
+        name="Sides",
+        endpoint=endpoint_make().pk,
+        model="m",
+        prompt="sides.v1",
+        own__read="pattern",
+        own__pattern=r"winner=(\w+)",
+        own__words="A: left; B: right",
+        own__reasons="on",
+    )
+    wrong = errors(admin.post(reverse(ADD), data | {"own__pattern": "("}))
+    assert "not a regular expression of RE2" in wrong["__all__"][0]
+    wrong = errors(admin.post(reverse(ADD), data | {"prompt": "rating.v1"}))
+    assert "there is no" in wrong["prompt"][0]
+    assert not Judge.objects.exists()
+
+    admin.post(reverse(ADD), data)
+    judge = Judge.objects.get()
+    assert judge.spec["prompt_source"] == OWN_PROMPT
+    page = admin.get(reverse("admin:judges_judge_change", args=[judge.pk])).content.decode()
+    assert "winner=(" in page
+    sweep_make([judge], dataset_make(pairs=2))
+    run_instant("Left is longer, so winner=right")
+    said = Judgment.objects.values_list("order", "status", "choice")
+    assert sorted(said) == [(0, "parsed", 2)] * 2 + [(1, "parsed", 1)] * 2
+
+
+def test_a_published_format_is_chosen_like_any_strategy(admin: Client) -> None:
+    data = judge_form(
+        strategy="mt_bench_pair", settings_of="mt_bench_pair", endpoint=endpoint_make().pk, model="m"
+    )
+    drawn = data | {"settings_of": "vanilla", "_redraw": "strategy"}
+    fields = admin.post(reverse(ADD), drawn).context["form"]
+    assert fields["mt_bench_pair__read"].value() == "words"
+    admin.post(reverse(ADD), data | {"mt_bench_pair__read": "words", "mt_bench_pair__reasons": "on"})
+    assert Judge.objects.get().spec["prompt"] == "mt_bench_pair.v1"
+
+
+# --- models that think --------------------------------------------------------------------------------------------
+
+
+def test_a_thinking_judge_is_made_shown_and_copied(admin: Client) -> None:
+    endpoint = endpoint_make(options={"thinking_form": "anthropic"})
+    asked = {"temperature": "", "max_tokens": "", "max_completion_tokens": "9000", "thinking_budget": "4096"}
+    admin.post(reverse(ADD), judge_form(endpoint=endpoint.pk, model="m", **asked))
+    judge = Judge.objects.get()
+    assert judge.spec["decoding"] == {
+        "temperature": None, "max_tokens": None, "top_p": None, "seed": None, "stop": [],
+        "thinking_budget": 4096, "max_completion_tokens": 9000,
+    }  # fmt: skip
+    assert (
+        "at most 4096 of them for thoughts"
+        in admin.get(reverse("judges:judge-detail", args=[judge.pk])).content.decode()
+    )
+    form = admin.get(f"{reverse(ADD)}?copy={judge.pk}").context["form"]
+    assert form["thinking_budget"].value() == 4096
+    assert form["reasoning_effort"].value() == ""
+
+
+def test_what_a_provider_does_not_take_of_a_thinking_judge_stands_at_its_field(admin: Client) -> None:
+    def refused(form: str, **asked: str) -> dict[str, list[str]]:
+        endpoint = endpoint_make(options={"thinking_form": form})
+        return errors(admin.post(reverse(ADD), judge_form(endpoint=endpoint.pk, model="m", **asked)))
+
+    assert set(refused("openai", reasoning_effort="low")) == {"temperature"}
+    assert set(refused("anthropic", temperature="", thinking_budget="4096")) == {"thinking_budget"}
+    assert set(refused("vllm", reasoning_effort="max")) == {"reasoning_effort"}
+    assert set(refused("openai", max_completion_tokens="50")) == {"max_completion_tokens"}
+    assert not Judge.objects.exists()

@@ -50,7 +50,7 @@ def test_what_is_wrong_stands_at_its_field(admin: Client) -> None:
     response = admin.post(reverse(ADD), data)
     assert response.status_code == 200
     assert set(errors(response)) == {"name", "temperature", "top_p", "model", "endpoint"}
-    assert "Not saved yet" in response.content.decode()
+    assert "Not saved" in response.content.decode()
     assert not Judge.objects.exists()
 
 
@@ -63,7 +63,7 @@ def test_the_same_judge_again_is_named(admin: Client) -> None:
     judge_make(endpoint, model="m", name="The first", strategy="vanilla")
     response = admin.post(reverse(ADD), judge_form(name="Another", endpoint=endpoint.pk, model="m"))
     assert errors(response) == {
-        "__all__": ["This is the judge 'The first' already: it would answer exactly the same."]
+        "__all__": ["This is the judge 'The first' already: its configuration is the same."]
     }
     assert "The first" in response.content.decode()
 
@@ -118,7 +118,7 @@ def test_a_judge_that_has_judged_is_shown_and_not_changed(admin: Client) -> None
     assert 'name="strategy"' not in page
     assert admin.post(url, judge_form(name="Changed", strategy="shortest")).status_code == 403
     refused = admin.post(reverse("admin:judges_judge_delete", args=[judge.pk]), {"post": "yes"}, follow=True)
-    assert "has judged, so it stays" in refused.content.decode()
+    assert "has judged, so it can't be changed" in refused.content.decode()
     judge.refresh_from_db()
     assert (judge.name, judge.strategy) == ("Used", "longest")
 

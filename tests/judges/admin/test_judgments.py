@@ -16,6 +16,7 @@ from judges.backends.mock_server import MockServer
 from judges.models import Judge, Judgment, ModelRequest
 from judges.selectors import judgment_list
 from judges.selectors.judgment_list import JudgmentFilter, judgment_neighbours, judgments_page
+from judges.selectors.requests import requests_asked
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
@@ -271,7 +272,8 @@ def test_everything_of_one_judgment(admin: Client, server: MockServer) -> None:
     assert "Vanilla" in words
     # What was sent stands there to the letter.
     page = unescape(admin.get(reverse("admin:judges_judgment_change", args=[judgment.pk])).content.decode())
-    sent = [content for row in ModelRequest.objects.all() for _, content in row.payload["messages"]]
+    asked = requests_asked(ModelRequest.objects.select_related("form"))
+    sent = [content for wire in asked.values() for _, content in wire.messages]
     assert sum(content in page for content in set(sent)) >= 3
     assert "style=" not in page
 
@@ -310,7 +312,7 @@ def test_a_failed_and_an_unparsed_one(admin: Client) -> None:
     )
     words = page_of(admin, odd)
     assert "names both letters" in words
-    assert "row is gone" in words
+    assert "not stored" in words
 
 
 @pytest.mark.parametrize("kind", ["rubric", "checklist"])
@@ -329,7 +331,7 @@ def test_other_kinds(admin: Client, kind: str) -> None:
     row = verdict(judge_make(), item, None, status="parsed", value={name: dict.fromkeys(keys, high)})
     words = page_of(admin, row)
     assert "Disagrees" in words
-    assert "People, mean" in words
+    assert "Human annotators, mean" in words
     assert shown(JudgmentFilter(against_people=True)) == [row.pk]
     listed = admin.get(reverse("admin:judges_judgment_changelist")).content.decode()
     assert ("mean 5.0 of 5" if kind == "rubric" else f"{len(keys)} of {len(keys)} yes") in listed

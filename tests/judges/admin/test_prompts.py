@@ -55,7 +55,7 @@ def test_the_list_has_files_and_rows_by_kind(admin: Client, django_assert_max_nu
     with django_assert_max_num_queries(6):
         page = admin.get(reverse("admin:judges_prompttext_changelist")).content.decode()
     for words in ("Pairwise comparison", "Rubric rating", "Written here", "The project&#x27;s", ">mine</a>"):
-        assert words in page.replace("The project's", "The project&#x27;s")
+        assert words in page.replace("Built-in", "The project&#x27;s")
     for name in prompt_names("pairwise"):
         assert page_of(name) in page
 
@@ -133,7 +133,7 @@ def test_the_same_text_twice_makes_one_version(admin: Client) -> None:
         assert admin.post(reverse(ADD), prompt_form()).status_code == 302
     assert PromptText.objects.count() == 1
     response = admin.post(reverse(ADD), prompt_form(source=BASE))
-    assert "is 'vanilla.v1' as it is" in "".join(response.context["form"].errors["source"]).replace(
+    assert "is 'vanilla.v1' unchanged" in "".join(response.context["form"].errors["source"]).replace(
         "&#x27;", "'"
     )
 
@@ -146,10 +146,10 @@ def test_the_same_text_twice_makes_one_version(admin: Client) -> None:
             "source",
             "no variable {{instructions}}",
         ),
-        ({"source": BASE.replace("{{/tie}}", "", 1)}, "source", "never ended"),
+        ({"source": BASE.replace("{{/tie}}", "", 1)}, "source", "has no end"),
         ({"source": "Which is better?"}, "source", "no section"),
         ({"source": ""}, "source", "required"),
-        ({"name": "Two words"}, "name", "Small letters"),
+        ({"name": "Two words"}, "name", "Lowercase letters"),
         ({"name": ""}, "name", "required"),
     ],
 )
@@ -210,7 +210,7 @@ def test_the_preview_shows_the_messages_to_the_letter(admin: Client, flags: dict
     )
     item = next(view for view in item_views(dataset_id=dataset.pk) if view.external_id == "p1")
     if "swapped" in flags:
-        from judges.selectors.items import view_presented
+        from judges.strategies.presentation import view_presented
 
         item = view_presented(item, 1)
     asked: Any = next(build_strategy(spec)(item))

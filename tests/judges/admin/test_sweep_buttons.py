@@ -34,7 +34,7 @@ def test_every_button_pressed_twice_does_once(admin: Client, dataset: Dataset) -
 def test_cancel_and_resume(admin: Client, dataset: Dataset) -> None:
     sweep = sweep_make([judge_make()], dataset)
     page = admin.post(url_of("cancel", sweep), follow=True).content.decode()
-    assert "Resume goes on from there" in page
+    assert "Resume continues from there" in page
     assert ">Resume</button>" in page
     run()
     assert not Judgment.objects.exists()
@@ -66,8 +66,8 @@ def test_asking_again_for_what_failed(admin: Client) -> None:
     Judgment.objects.filter(order=0).update(status="failed", choice=None, raw_text="HTTP 500")
     SweepRun.objects.update(n_failed=2)
     page = admin.get(url_of("progress", sweep)).content.decode()
-    assert "Ask again for the 2 that failed" in page
-    assert "count as answers that could not be read" in page
+    assert "Retry the 2 that failed" in page
+    assert "count as unparsed in the figures" in page
     admin.post(url_of("resume", sweep), {"retry_failed": "1"})
     assert state_of(sweep) == "queued"
     assert Judgment.objects.count() == 2
@@ -102,8 +102,8 @@ def test_a_spent_budget_is_raised_when_going_on(admin: Client, dataset: Dataset)
     assert 'name="budget"' in page
     for given, words in (
         ("1.00", "is spent"),
-        ("x", "Budget, in US dollars:"),
-        ("-3", "Budget, in US dollars:"),
+        ("x", "Budget (US$):"),
+        ("-3", "Budget (US$):"),
     ):
         page = admin.post(url_of("resume", sweep), {"budget": given}, follow=True).content.decode()
         assert words in page

@@ -97,7 +97,7 @@ def test_adding_the_judges_without_a_model_loses_nothing_typed(admin: Client, da
 def test_a_form_without_anything_to_choose_from_says_so(admin: Client) -> None:
     page = admin.get(reverse(ADD)).content.decode()
     assert "There is no dataset yet" in page
-    assert "no judge yet" in page
+    assert "no judge to run yet" in page
 
 
 def test_the_form_takes_as_many_queries_for_much_as_for_little(
@@ -174,7 +174,7 @@ def test_a_launch_that_cannot_be_stays_a_draft_and_says_why(admin: Client) -> No
     response = admin.post(reverse(ADD), sweep_form([judge], private, _launch="1"), follow=True)
     page = response.content.decode()
     assert "private items never leave the site" in page
-    assert "It was not launched" in page
+    assert "launched. See the errors below" in page
     sweep = Sweep.objects.get()
     assert sweep.state == "draft"
     admin.post(url_of("start", sweep))
@@ -198,7 +198,7 @@ def test_examples_that_would_be_judged_are_named(admin: Client, dataset: Dataset
     jury = judge_make(name="Many", strategy="jury", members={"a": judge, "b": judge_make()})
     page = admin.post(reverse(ADD), sweep_form([judge, jury], dataset), follow=True).content.decode()
     for name in ("Taught", "Many"):
-        assert f"holds 2 of the instructions that &#x27;{name}&#x27; is shown" in page
+        assert f"holds 2 of the instructions that &#x27;{name}&#x27; has as worked examples" in page
 
 
 def test_a_draft_is_changed_and_what_is_no_draft_is_not(admin: Client, dataset: Dataset) -> None:
@@ -344,15 +344,13 @@ def test_contestants_stand_apart_and_datasets_say_what_they_hold(admin: Client, 
     response = admin.get(reverse(ADD))
     page = response.content.decode()
     for words in (
-        "Contestants: they answer the instructions",
+        "Contestants (generate responses)",
         "2 pairs, 1 response to rate",
         "nothing to judge yet",
     ):
         assert words in page
     groups = dict(response.context["form"].judge_choices())
-    assert [choice.name for choice, _ in groups["Contestants: they answer the instructions"]] == [
-        "Answers itself"
-    ]
+    assert [choice.name for choice, _ in groups["Contestants (generate responses)"]] == ["Answers itself"]
 
 
 @pytest.mark.both_databases

@@ -190,7 +190,7 @@ def test_what_it_will_take_is_shown_before_it_is_launched(admin: Client, dataset
     assert "Estimated cost" in page
     assert f">{4 * dataset.items.count()}<" in page  # two models, two orders
     assert "without free, which has no price" in page
-    assert "Nothing was asked" in page
+    assert "No request was sent" in page
     assert not ModelRequest.objects.exists()
 
 
@@ -223,7 +223,7 @@ def test_a_sweep_launched_while_its_deletion_was_confirmed(
 def test_deleting_a_sweep_keeps_what_was_judged(admin: Client, dataset: Dataset) -> None:
     sweep = sweep_make([judge_make()], dataset)
     run()
-    assert "judgments belong to their judges" in admin.get(url_of("delete", sweep)).content.decode()
+    assert "they belong to their judges" in admin.get(url_of("delete", sweep)).content.decode()
     admin.post(url_of("delete", sweep), {"post": "yes"})
     assert not Sweep.objects.exists()
     assert Judgment.objects.count() == 6

@@ -240,12 +240,12 @@ def test_a_sweep_from_plan_to_judgments(program):
     assert program.post(path + "start/")["state"] == "queued"
     assert program.post(path + "start/")["state"] == "queued"
     assert program.post(path + "pause/")["state"] == "paused"
-    assert "not at work" in reasons(program.post(path + "pause/", status=409))
+    assert "running" in reasons(program.post(path + "pause/", status=409))
     assert program.post(path + "resume/", {"budget_minutes": 5})["budget_minutes"] == 5
     run_instant()
     shown = program.get(path)
     assert (shown["state"], shown["progress"]["n_done"]) == ("finished", 4)
-    assert "not at work" in reasons(program.post(path + "cancel/", status=409))
+    assert "running" in reasons(program.post(path + "cancel/", status=409))
     assert Judgment.objects.count() == 4
     assert [each["id"] for each in program.get("sweeps/")["results"]] == [made["id"]]
 

@@ -12,10 +12,10 @@ pytestmark = pytest.mark.django_db
 
 NOTHING = {
     "type": "/api/v1/docs/#problem-not-found",
-    "title": "Nothing is here",
+    "title": "Not found",
     "status": 404,
-    "detail": "There is nothing at this address.",
-    "errors": [{"message": "There is nothing at this address."}],
+    "detail": "There is no page at this address.",
+    "errors": [{"message": "There is no page at this address."}],
 }
 PROBLEM = "application/problem+json"
 
@@ -48,7 +48,7 @@ def test_pages_still_say_it_in_a_page():
     for address in ("/nothing/", "/apian/"):
         response = Client().get(address)
         assert response.status_code == 404
-        assert "<h1>There is nothing here</h1>" in response.content.decode()
+        assert "<h1>Page not found</h1>" in response.content.decode()
 
 
 def test_a_missing_slash_still_leads_on():
@@ -83,14 +83,14 @@ def test_a_fault_is_told_in_json_without_its_text(monkeypatch):
     )
     assert response.status_code == 500
     assert "secret" not in response.content.decode()
-    assert "Something broke on our side" in response.json()["errors"][0]["message"]
+    assert "Something went wrong on our side" in response.json()["errors"][0]["message"]
 
 
 def test_a_request_that_cannot_be_read_is_told_in_json(settings):
     settings.ALLOWED_HOSTS = ["testserver"]
     response = Client().get("/api/v1/sweeps/", headers={"Host": "elsewhere"})
     assert response.status_code == 400
-    assert response.json()["errors"] == [{"message": "The request cannot be read."}]
+    assert response.json()["errors"] == [{"message": "The request can't be read."}]
 
 
 def test_a_field_that_is_wrong_is_named():

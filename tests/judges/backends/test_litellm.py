@@ -134,7 +134,7 @@ def test_without_a_price_the_cost_is_litellm_s_own():
 @pytest.mark.parametrize(
     ("model", "error", "status", "said"),
     [
-        ("mock-500", TransientBackendError, 500, "the mock broke down"),
+        ("mock-500", TransientBackendError, 500, "the mock failed"),
         ("mock-429", TransientBackendError, 429, "too many requests"),
         ("mock-flaky-1", TransientBackendError, 503, "the mock is busy"),
         ("mock-html", (TransientBackendError, PermanentBackendError), None, ""),

@@ -253,6 +253,25 @@ def test_options_become_arguments_and_flags(monkeypatch):
     assert "--trust-remote-code" in VLLMOptions().server_arguments()
 
 
+def test_copies_and_several_machines_are_passed_to_vllm():
+    spread = {
+        "tensor_parallel_size": 8,
+        "data_parallel_size": 4,
+        "data_parallel_backend": "ray",
+        "distributed_executor_backend": "ray",
+    }
+    options = VLLMOptions.taken_from(spread)
+    assert options.engine_arguments() == spread | {"max_num_seqs": 256, "seed": 0}
+    flags = options.server_arguments()
+    for flag, value in (("--data-parallel-size", "4"), ("--data-parallel-backend", "ray")):
+        assert flags[flags.index(flag) + 1] == value
+    assert flags[flags.index("--distributed-executor-backend") + 1] == "ray"
+    assert endpoint_identity("vllm", options=options.to_dict()) == "vllm||"
+    for wrong in ({"data_parallel_size": 0}, {"distributed_executor_backend": "slurm"}):
+        with pytest.raises(EndpointError):
+            VLLMOptions.taken_from(wrong)
+
+
 def test_what_cannot_change_an_answer_is_not_in_the_identity():
     bare = endpoint_identity("vllm", options=VLLMOptions().to_dict())
     assert bare == endpoint_identity("vllm") == "vllm||"

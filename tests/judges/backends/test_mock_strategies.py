@@ -30,7 +30,9 @@ SHOTS = (
 )
 MODEL = {"backend": "openai", "model": "mock-judge"}
 ASKING = sorted(
-    name for name, info in STRATEGIES.items() if (info.needs_model and info.prompt) or not info.needs_prompt
+    name
+    for name, info in STRATEGIES.items()
+    if ((info.needs_model and info.prompt) or not info.needs_prompt) and "match" not in info.requests
 )
 MODES = ("none", "vllm", "json_schema")
 
@@ -97,6 +99,8 @@ SWITCHES = [
     for name in ASKING
     for param, known in STRATEGIES[name].params.items()
     if known.kind is bool and not known.default
+    # Whether reasons come first is said by the prompt, too.
+    if not (STRATEGIES[name].check and param == "reasons")
 ]
 
 

@@ -120,7 +120,7 @@ def test_the_same_request_gets_the_same_answer_and_samples_differ(server):
 @pytest.mark.parametrize(
     ("model", "error", "status", "said"),
     [
-        ("mock-500", TransientBackendError, 500, "the mock broke down"),
+        ("mock-500", TransientBackendError, 500, "the mock failed"),
         ("mock-429", TransientBackendError, 429, "too many requests"),
         ("mock-flaky-1", TransientBackendError, 503, "the mock is busy"),
         ("mock-html", MisbehavingServerError, 200, "a reply that is not JSON."),

@@ -65,7 +65,7 @@ def test_an_answer_in_the_chat_template_is_scored_by_its_own_tokens(server):
 
 
 @pytest.mark.service
-def test_the_context_of_several_answers_is_tokenised_once():
+def test_the_context_of_several_answers_is_tokenized_once():
     with running_mock_server() as server, backend_for(server.url, capacity=1) as backend:
         for token in range(4):
             backend.submit(token, build_wire(Score(QUESTION, f"Answer {token}."), model="mock-longer"))

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.wire import TOP_LOGPROBS, WireRequest, build_wire
+from judges.backends.wire import (
+    UnstorableError,
+    WireRequest,
+    build_wire,
+    canonical_hash,
+    hash_and_shown,
+    is_storable,
+)
 from judges.strategies.types import Chat, Classify, Decoding, Embed, Score
 from tests.judges.props import request_hash
 
@@ -29,13 +36,26 @@ OTHER = {
     "text": "t",
     "prefix": "p",
     "regex": "[AB]",
+    "biases": (("A", 7.0),),
+    "layer": 3,
+    "function": "{}",
 }
-OTHER_DECODING = {"temperature": 0.7, "max_tokens": 7, "top_p": 0.5, "seed": 0, "stop": ("\n",)}
+OTHER_DECODING = {
+    "temperature": 0.7,
+    "max_tokens": 7,
+    "top_p": 0.5,
+    "seed": 0,
+    "stop": ("\n",),
+    "reasoning_effort": "low",
+    "thinking_budget": 5,
+    "max_completion_tokens": 9,
+}
 
 
 def test_every_field_changes_the_hash():
     assert OTHER.keys() == {each.name for each in fields(WireRequest)}
-    assert OTHER_DECODING.keys() == {each.name for each in fields(Decoding)}
+    # What `top_logprobs` asks for is the request's `logprobs`.
+    assert OTHER_DECODING.keys() | {"top_logprobs"} == {each.name for each in fields(Decoding)}
     variants = [WIRE]
     variants += [replace(WIRE, **{name: value}) for name, value in OTHER.items()]
     variants += [replace(WIRE, decoding=replace(Decoding(), **{n: v})) for n, v in OTHER_DECODING.items()]
@@ -65,6 +85,7 @@ wires = st.builds(
     sample=st.integers(0, 2),
     revision=st.text(max_size=2),
     text=st.text(max_size=2),
+    biases=st.lists(st.tuples(st.text(max_size=2), st.floats(-100, 100)), max_size=2).map(tuple),
 )
 
 
@@ -72,6 +93,83 @@ wires = st.builds(
 def test_hashes_are_equal_exactly_when_requests_are(one, two, here, there):
     same = one == two and here == there
     assert (request_hash(one, here) == request_hash(two, there)) == same
+
+
+ODD = st.text(st.characters(exclude_categories=()), max_size=6) | st.sampled_from(
+    ["\x7f", "\x00\x1f", '"\\/', "\u2028<", "\ud800", "\U0001f600", "é"]
+)
+ODD_NUMBERS = st.integers() | st.floats() | st.sampled_from([1e16, 1e-5, 1e22, 5e-324, 2**64, True])
+odd_wires = st.builds(
+    WireRequest,
+    kind=st.just("chat"),
+    model=ODD,
+    messages=st.lists(st.tuples(ODD, ODD), max_size=2).map(tuple),
+    decoding=st.builds(
+        Decoding,
+        temperature=st.none() | st.floats(),
+        max_tokens=st.none() | ODD_NUMBERS,
+        top_p=st.none() | st.floats(),
+        seed=st.none() | ODD_NUMBERS,
+        stop=st.lists(ODD, max_size=2).map(tuple),
+    ),
+    choices=st.lists(ODD, max_size=2).map(tuple),
+    json_schema=st.none() | ODD,
+    sample=st.integers(),
+    text=ODD,
+    prefix=ODD,
+    regex=st.none() | ODD,
+    biases=st.lists(st.tuples(ODD, st.floats()), max_size=2).map(tuple),
+)
+
+
+@given(odd_wires)
+def test_the_canonical_form_is_that_of_the_standard_library(wire):
+    """What was hashed by it before stays what it is."""
+    try:
+        expected = json.dumps(wire.payload(), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # not a number
+        with pytest.raises(ValueError, match="JSON compliant"):
+            wire.canonical_json()
+    else:
+        assert wire.canonical_json() == expected
+
+
+@given(odd_wires, st.booleans())
+def test_the_quick_way_to_a_hash_is_that_of_the_canonical_form(wire, is_plain):
+    if is_plain:
+        wire = replace(wire, text="", prefix="", biases=())
+    try:
+        canonical = wire.canonical_json()
+    except ValueError:  # not a number
+        with pytest.raises(ValueError, match="JSON compliant"):
+            hash_and_shown(wire, "here")
+        return
+    if is_storable(canonical):
+        assert hash_and_shown(wire, "here") == (canonical_hash(canonical, "here"), wire.shown())
+    else:
+        with pytest.raises(UnstorableError):
+            hash_and_shown(wire, "here")
+
+
+def test_a_text_may_name_the_character_that_no_database_takes():
+    hash_and_shown(replace(WIRE, messages=(("user", r"What is \u0000?"),)), "here")
+    with pytest.raises(UnstorableError):
+        hash_and_shown(replace(WIRE, messages=(("user", "What is \x00?"),)), "here")
+
+
+def test_a_hash_of_an_earlier_version_stays():
+    wire = build_wire(
+        Chat((("user", "Naïve \x7f?"),), choices=("A", "B")), model="m", decoding=Decoding(seed=7)
+    )
+    hashed = request_hash(wire, "openai|http://127.0.0.1:8000/v1|")
+    assert hashed == "8ee4a0cd04288b683ed0d436b5ba6e4b3c0350a67e3fc5f9c59c8abb642cfd57"
+
+
+@given(wires)
+def test_frame_and_shown_together_are_the_request(wire):
+    assert b"\n" not in wire.shown()
+    assert not wire.frame().keys() & json.loads(wire.shown()).keys()
+    assert WireRequest.from_payload(json.loads(json.dumps(wire.frame())) | json.loads(wire.shown())) == wire
 
 
 @given(wires)
@@ -128,7 +226,7 @@ def test_a_chat_request_carries_all_it_says():
         messages=MESSAGES,
         choices=("A", "B"),
         json_schema="{}",
-        logprobs=TOP_LOGPROBS,
+        logprobs=20,
         sample=3,
         revision="r",
     )

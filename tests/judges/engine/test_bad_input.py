@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from django.utils import timezone
 
 from annotation.models import Response
 from judges.backends.mock_server import running_mock_server
-from judges.models import Judgment, ModelRequest, Sweep
+from judges.models import Judgment, Sweep, Worker
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import sweep_resume
 from tests.judges.props import QUICK, endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
@@ -37,7 +36,7 @@ def accounted(progress):
     assert progress.n_unparsed == statuses.count("unparsed")
     assert progress.n_failed == statuses.count("failed")
     # What was claimed and not answered is free again.
-    assert not ModelRequest.objects.filter(state="claimed", lease_until__gt=timezone.now()).exists()
+    assert not Worker.objects.exists()
     for judgment in Judgment.objects.exclude(status="parsed"):
         assert judgment.choice is None
         assert judgment.raw_text if judgment.status == "failed" else judgment.value["reason"]

@@ -168,6 +168,21 @@ def test_a_thought_is_kept_beside_the_verdict_that_is_read_without_it(model, str
     assert set(Judgment.objects.filter(judge=longer).values_list("thought", flat=True)) == {""}
 
 
+def test_tokens_of_thought_are_kept_and_paid():
+    dataset = dataset_make(pairs=1)
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url, price_output=10)
+        thinking = judge_make(endpoint, "mock-reasoner", decoding={"reasoning_effort": "low"})
+        plain = judge_make(endpoint, "mock-longer")
+        sweep_make([thinking, plain], dataset)
+        run()
+    for judgment in Judgment.objects.filter(judge=thinking):
+        assert (judgment.status, judgment.reasoning_tokens, judgment.completion_tokens) == ("parsed", 64, 65)
+        assert judgment.cost == pytest.approx(65 * 10 / 1e6)
+        assert judgment_trace(judgment).requests[0].answer.reasoning_tokens == 64
+    assert set(Judgment.objects.filter(judge=plain).values_list("reasoning_tokens", flat=True)) == {None}
+
+
 def test_what_a_contestant_thought_is_no_part_of_its_response():
     dataset = dataset_make(pairs=1)
     with running_mock_server() as server:

@@ -6,9 +6,10 @@ from annotation.selectors.judging import ItemSlice
 from judges.backends.errors import PermanentBackendError
 from judges.backends.mock_server import running_mock_server
 from judges.models import Generation, Judgment, ModelRequest, Sweep
-from judges.selectors.items import item_views, order_drawn
+from judges.selectors.items import item_views
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import sweep_resume, sweep_start
+from judges.strategies.presentation import order_drawn
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
 from tests.judges.props import (

@@ -10,12 +10,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.backends.errors import TransientBackendError
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
 from judges.backends.wire import WireRequest
 from judges.engine import leases
 from judges.engine.meters import BURST_SECONDS, Bucket, Pace
-from judges.engine.works import Transport
+from judges.engine.works import InFlightRequest, Transport
 from judges.models import Judgment, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume
@@ -46,6 +47,31 @@ def test_a_bucket_never_gives_more_than_a_minute_allows():
         in_a_minute = sum(start <= moment < start + 60 for moment in taken)
         assert in_a_minute <= 600 * (1 + BURST_SECONDS / 60) + 1
     assert len(taken) >= 0.98 * 1200
+
+
+def test_concurrency_adapts_to_a_server_that_is_overloaded_without_saying_so():
+    transport = Transport(name="t", backend=InstantBackend(capacity=16), options=QUICK)
+
+    def failed(error, now):
+        request = InFlightRequest("h", WireRequest("chat", "m", ()), transport)
+        transport.failed(request, error, now)
+        return transport.limit
+
+    late = TransientBackendError("no answer within 20 s", was_sent=True)
+    assert failed(late, 100.0) == 8
+    assert failed(TransientBackendError("busy", status=503), 100.0) == 8  # sent together with the first
+    assert failed(TransientBackendError("busy", status=503), 101.0) == 4
+    for now in range(200, 220):
+        failed(late, float(now))
+    assert transport.limit == 1
+    # What never reached it, and an error of the server's own, say nothing of its load.
+    transport.limit = 16.0
+    failed(TransientBackendError("connection refused"), 300.0)
+    assert failed(TransientBackendError("bug", status=500), 301.0) == 16
+    transport.limit = 4.0
+    for _ in range(100):
+        transport.answered()
+    assert 12 < transport.limit <= 16
 
 
 @given(st.lists(st.floats(1, 500), min_size=1, max_size=50))

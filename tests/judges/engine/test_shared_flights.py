@@ -3,11 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.utils import timezone
 
 from judges.backends.errors import TransientBackendError
 from judges.backends.instant import InstantBackend
@@ -16,7 +14,7 @@ from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import sweep_cancel, sweep_resume
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
-from tests.judges.props import QUICK, endpoint_make, judge_make, run, sweep_make
+from tests.judges.props import QUICK, endpoint_make, judge_make, run, sweep_make, worker_make
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,8 +115,8 @@ def test_a_request_that_another_worker_has_tells_nothing_of_an_endpoint_that_is_
     Sweep.objects.all().delete()
     ours, theirs = ModelRequest.objects.order_by("hash")
     ours.delete()
-    later = timezone.now() + timedelta(hours=1)
-    ModelRequest.objects.update(state="claimed", owner="another worker", answer=None, lease_until=later)
+    worker_make("another worker", seconds=3600)
+    ModelRequest.objects.update(state="claimed", owner="another worker", answer=None)
     sweep = sweep_make([judge], dataset)
     down = TransientBackendError("connection refused")
     report = run(

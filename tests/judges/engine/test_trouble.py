@@ -330,7 +330,7 @@ def test_a_judge_whose_endpoint_moved_is_refused():
     run_instant(lambda wire: pytest.fail("sent"))
     sweep.refresh_from_db()
     assert sweep.state == "failed"
-    assert "another address" in sweep.message
+    assert "new address" in sweep.message
 
 
 def test_a_second_endpoint_that_is_down_stops_the_runs_that_nobody_has_yet():

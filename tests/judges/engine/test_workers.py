@@ -4,22 +4,21 @@ import os
 import signal
 import threading
 import time
-from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.db.models import F
-from django.utils import timezone
 
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
 from judges.engine import leases, store
-from judges.models import Generation, Judgment, ModelRequest, Sweep, SweepRun
+from judges.models import Generation, Judgment, ModelRequest, RunRange, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services.judges import ModelChoice
 from judges.services.sweeps import sweep_cancel, sweep_resume
 from tests.annotation.factories import dataset_make
 from tests.judges.props import (
+    QUICK,
     endpoint_make,
     judge_make,
     leases_run_out,
@@ -27,6 +26,7 @@ from tests.judges.props import (
     run_instant,
     sweep_make,
     wait_for,
+    worker_make,
     worker_start,
 )
 from tests.races import all_at_once
@@ -57,10 +57,12 @@ def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
         before = settled(server)
         assert 60 <= answered < 300
         assert before["repeated"] == 0
-        # Nobody can take the run up before its lease has run out; then it goes on.
-        assert run().n_runs == 0
+        # Nobody can take up what it had before its time has run out; then it goes on. The rest of the run is free.
+        run()
+        assert not leases.ranges_open().exists()
+        assert RunRange.objects.exists()
         leases_run_out()
-        assert leases.runs_open().exists()
+        assert leases.ranges_open().exists()
         run()
         after = server.stats()
     progress = sweep_progress(sweep.pk)
@@ -164,9 +166,8 @@ def test_a_request_that_another_worker_has_is_waited_for():
     run_instant("B")
     Judgment.objects.all().delete()
     Sweep.objects.all().delete()
-    ModelRequest.objects.update(
-        state="claimed", owner="somebody", answer=None, lease_until=timezone.now() + timedelta(seconds=60)
-    )
+    ModelRequest.objects.update(state="claimed", owner="somebody", answer=None)
+    worker_make("somebody")
     sweep = sweep_make([judge], dataset, orders="original")
 
     def answer_later():
@@ -191,9 +192,8 @@ def test_a_claim_whose_lease_ran_out_is_taken_over():
     run_instant("A")
     Judgment.objects.all().delete()
     Sweep.objects.all().delete()
-    ModelRequest.objects.update(
-        state="claimed", owner="dead", answer=None, lease_until=timezone.now() - timedelta(seconds=1)
-    )
+    ModelRequest.objects.update(state="claimed", owner="dead", answer=None)
+    worker_make("dead", seconds=-1)
     sweep = sweep_make([judge], dataset, orders="original")
     run_instant("B")
     assert sweep_progress(sweep.pk).n_requests == 1
@@ -237,7 +237,7 @@ def test_a_clean_stop_gives_everything_back_at_once():
         report = run(stop=lambda: Judgment.objects.count() >= 12)
         assert report.was_stopped
         assert sweep_progress(sweep.pk).state == "running"
-        assert leases.runs_open().exists()
+        assert leases.ranges_open().exists()
         assert not ModelRequest.objects.filter(state="claimed").exists()
         run()
         assert server.stats()["repeated"] == 0
@@ -254,14 +254,15 @@ def test_a_run_that_another_worker_took_is_let_go():
         nonlocal n_sent
         n_sent += 1
         if n_sent == 3:
-            SweepRun.objects.update(owner="another", lease_until=timezone.now() + timedelta(seconds=60))
+            worker_make("another")
+            RunRange.objects.update(owner="another")
         time.sleep(0.01)
         return "A"
 
     run(backends=lambda *_: InstantBackend(respond, capacity=1))
     assert n_sent < 50
-    row = SweepRun.objects.get(sweep=sweep)
-    assert (row.owner, row.finished_at) == ("another", None)
+    assert SweepRun.objects.get(sweep=sweep).finished_at is None
+    assert set(RunRange.objects.values_list("owner", flat=True)) == {"another"}
 
 
 @pytest.mark.both_databases
@@ -280,16 +281,19 @@ def test_the_first_stored_answer_is_the_answer():
 
 @pytest.mark.both_databases
 def test_claims_are_won_by_one():
-    row = ("f" * 64, "chat", "endpoint", "model", '{"a":1}')
-    assert store.requests_claim([row], owner="one", lease=60) == 1
-    assert store.requests_claim([row, ("e" * 64, *row[1:])], owner="two", lease=60) == 1
-    assert ModelRequest.objects.get(pk="f" * 64).owner == "one"
-    assert ModelRequest.objects.get(pk="f" * 64).payload == {"a": 1}
-    assert store.requests_take_over(["f" * 64], owner="two", lease=60) == set()
-    store.requests_release([("f" * 64, 1)], owner="one")
-    assert store.requests_take_over(["f" * 64], owner="two", lease=60) == {"f" * 64}
-    store.requests_release([("f" * 64, 0)], owner="two")
-    assert set(ModelRequest.objects.values_list("hash", flat=True)) == {"e" * 64}
+    one, two = "f" * 64, "e" * 64
+    worker_make("one")
+    worker_make("two")
+    assert store.requests_claim([(one, None, None)], owner="one") == 1
+    assert store.requests_claim([(one, None, None), (two, None, None)], owner="two") == 1
+    assert ModelRequest.objects.get(pk=one).owner == "one"
+    assert store.requests_take_over([one], owner="two") == set()
+    store.requests_release([(one, 1)], owner="one")
+    assert store.requests_take_over([one], owner="two") == {one}
+    store.requests_release([(one, 0)], owner="two")
+    assert set(ModelRequest.objects.values_list("hash", flat=True)) == {two}
+    store.worker_end(owner="two")
+    assert store.requests_take_over([two], owner="one") == {two}
 
 
 @pytest.mark.both_databases
@@ -298,7 +302,8 @@ def test_many_threads_claim_each_run_once():
     sweep_make(judges, dataset_make(pairs=1))
 
     def claim(number):
-        return [*iter(lambda: leases.run_claim(owner=f"worker {number}", lease=60, busy={}), None)]
+        store.worker_keep(owner=f"worker {number}", lease=60)
+        return [*iter(lambda: leases.range_claim(owner=f"worker {number}", options=QUICK, busy={}), None)]
 
     claimed = [row.pk for rows in all_at_once(claim, range(6)) for row in rows]
     assert sorted(claimed) == sorted(set(claimed))

@@ -59,7 +59,7 @@ def test_refusals_write_nothing(file: Path, tmp_path: Path) -> None:
     assert "there is none of this name" in refused(
         "import_dataset", "generic", tmp_path / "none.csv", "--name", "demo"
     )
-    assert "is no name for a dataset" in refused("import_dataset", "generic", file, "--name", "de mo")
+    assert "isn't a valid dataset name" in refused("import_dataset", "generic", file, "--name", "de mo")
     assert "there is no user 'eve'" in refused(
         "import_dataset", "generic", file, "--name", "demo", "--owner", "eve"
     )

@@ -1,6 +1,10 @@
 """The dry run: what it promises is what the engine then sends."""
 
+import re
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judgment, ModelRequest, SweepRun
@@ -37,6 +41,26 @@ def test_it_counts_the_requests_that_are_then_sent(strategies):
     assert not estimate.is_sampled
 
 
+def test_every_sample_of_a_judge_is_counted():
+    endpoint = endpoint_make()
+    sampling = {"samples": 3, "decoding": {"temperature": 1.0, "seed": 1}}
+    judges = [
+        judge_make(endpoint, decoding={"temperature": 1.0, "seed": 1}),
+        judge_make(endpoint, **sampling),
+    ]
+    sweep = sweep_make(judges, dataset_make(pairs=5), start=False)
+    estimate = sweep_estimate(sweep)
+    sweep_start(sweep=sweep)
+    run_instant("A")
+    # Sample 0 asks what the judge without samples asks.
+    assert estimate.n_requests == sent(sweep) == 10 * 3
+    assert estimate.n_shared == 10
+    votes = (
+        Judgment.objects.filter(judge=judges[1], order=1).values_list("value__votes", "probability").first()
+    )
+    assert votes == ({"0": 2, "1": 2, "2": 2}, 0.0)
+
+
 def test_what_is_judged_or_stored_already_costs_nothing():
     with running_mock_server() as server:
         endpoint = endpoint_make(server.url, price_input=1, price_output=1)
@@ -62,6 +86,17 @@ def test_a_large_sweep_is_tried_on_a_sample():
     estimate = sweep_estimate(sweep, most_works=10)
     assert estimate.is_sampled
     assert (estimate.n_works, estimate.n_requests) == (80, 80)
+
+
+def test_only_the_texts_of_the_sample_are_read():
+    sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=60), start=False)
+    with CaptureQueriesContext(connection) as asked:
+        sweep_estimate(sweep, most_works=10)
+    read = [query["sql"] for query in asked if '"text"' in query["sql"]]
+    named = [match.split(",") for sql in read for match in re.findall(r"IN \(([\d, ]+)\)", sql)]
+    assert len(named) == len(read) > 0
+    # Five items of sixty, with two responses each.
+    assert max(map(len, named)) <= 10
 
 
 def test_tokens_and_money_follow_what_the_model_needed_before():

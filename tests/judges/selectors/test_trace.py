@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
 from annotation.models import Dataset
 from judges.backends.instant import InstantBackend
@@ -12,6 +11,7 @@ from judges.backends.mock_server import MockServer
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.vllm_options import VLLMOptions
 from judges.models import Generation, Judge, Judgment, ModelRequest
+from judges.selectors.requests import requests_asked
 from judges.selectors.trace import (
     CHANGED,
     IMPORTED,
@@ -61,7 +61,7 @@ def test_one_question_in_both_orders(server: MockServer) -> None:
         words = request.wire.messages[-1][1]
         assert (words.index(first) < words.index(second)) == (judgment.order == 0)
         stored = ModelRequest.objects.get(hash=request.hash)
-        assert [tuple(message) for message in stored.payload["messages"]] == list(request.wire.messages)
+        assert requests_asked([stored]) == {stored.hash: request.wire}
 
 
 def test_steps_and_what_they_share(server: MockServer) -> None:
@@ -139,7 +139,7 @@ def test_a_cache_that_was_deleted(server: MockServer) -> None:
     (request,) = trace.requests
     assert (request.state, request.answer) == (MISSING, None)
     assert request.wire.messages  # rebuilt
-    assert "row of the request is gone" in trace.problem
+    assert "request is no longer stored" in trace.problem
     assert trace.verdict is None
 
 
@@ -150,8 +150,8 @@ def test_a_request_that_failed_and_one_that_is_with_a_worker(server: MockServer)
     trace = trace_of(judgment)
     assert trace.requests[0].error == "HTTP 400: too long."
     assert "HTTP 400" in trace.problem
-    rows.update(state="claimed", error="", lease_until=timezone.now())
-    assert "has this request at the moment" in trace_of(judgment).problem
+    rows.update(state="claimed", error="")
+    assert "is running this request" in trace_of(judgment).problem
 
 
 def test_a_judge_that_works_differently_now(server: MockServer) -> None:

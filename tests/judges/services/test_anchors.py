@@ -137,7 +137,7 @@ def test_what_failed_is_asked_again_and_unparsed_counts_as_another_verdict():
     assert found.moved
     assert found.looks[0].n_changed == 48
     AnchorVerdict.objects.filter(sweep=sweep).update(status="failed")
-    ModelRequest.objects.update(state="failed", answer=None)
+    ModelRequest.objects.update(state="failed", answer=None, error="HTTP 400: too long.")
     assert in_time(anchors).looks[0].n == 0
     sweep_resume(sweep=sweep, retry_failed=True)
     run_instant("A")

@@ -161,12 +161,12 @@ def test_what_cannot_be_made() -> None:
         make(source, one, baseline=Baseline(contestant=one))
     with pytest.raises(PairsError, match="response of the baseline"):
         make(source, one, baseline=Baseline(contestant=two))
-    with pytest.raises(PairsError, match="is no name"):
+    with pytest.raises(PairsError, match="valid dataset name"):
         make(source, one, name="no name")
-    with pytest.raises(PairsError, match="made of something else"):
+    with pytest.raises(PairsError, match="with other content"):
         make(source, one, name="tea")
     make(source, one)
-    with pytest.raises(PairsError, match="made of something else"):
+    with pytest.raises(PairsError, match="with other content"):
         make(source, one, seed=1)
     with pytest.raises(ValueError, match="reference, a system or a contestant"):
         Baseline(reference=True, system="x")
@@ -209,7 +209,7 @@ def test_the_command() -> None:
         (["nothing", *options], "no dataset 'nothing'"),
         (["tea", *options[:-1], "eve"], "no user 'eve'"),
         (["tea", *options, "--contestant", "three"], "no contestant 'three'"),
-        (["tea", *options, "--beside-system", "gpt"], "Nothing was made"),
+        (["tea", *options, "--beside-system", "gpt"], "Nothing was created"),
     ):
         with pytest.raises(CommandError, match=words):
             call_command("make_pairs", *wrong)

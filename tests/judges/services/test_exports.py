@@ -165,7 +165,7 @@ def test_what_cannot_be_exported_is_refused_with_what_can(study):
     for what, format, options, words in (
         ("nothing", "csv", {}, "expected labels"),
         ("labels", "xlsx", {}, "csv or jsonl or parquet"),
-        ("pay", "csv", {}, "of a study"),
+        ("pay", "csv", {}, "for a study"),
         ("items", "csv", {"identify": True}, "no annotators"),
         ("labels", "csv", {"shape": "round"}, "shape"),
     ):
@@ -180,7 +180,7 @@ def test_the_command_exports_what_is_named(study, tmp_path):
     assert (tmp_path / "j.parquet").stat().st_mode & 0o777 == 0o600
     call_command("export", "mine", what="annotators", output=tmp_path / "a.jsonl")
     assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 2
-    with pytest.raises(CommandError, match="of a study"):
+    with pytest.raises(CommandError, match="for a study"):
         call_command("export", "pairs", what="pay", output=tmp_path / "p.csv")
     with pytest.raises(CommandError, match="no study"):
         call_command("export", "pairs", study="elsewhere", output=tmp_path / "p.csv")

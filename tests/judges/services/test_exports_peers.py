@@ -6,11 +6,12 @@ import zipfile
 
 import pytest
 
-from annotation.importers import ImportFileError, read_alpaca_human, read_llmbar
+from annotation.importers import ImportFileError, read_alpaca_human, read_generic, read_llmbar
 from annotation.models import Dataset, Instruction, Item, Kind, Label
 from annotation.peers.argilla import read_argilla
 from annotation.peers.benchmarks import member_path
 from annotation.peers.label_studio import read_label_studio
+from annotation.peers.potato_files import read_potato
 from annotation.services.datasets import dataset_import
 from judges.services.exports import ExportOptions, ExportSubject, export_write
 from tests.annotation.cast import labels_make
@@ -19,6 +20,7 @@ from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
 
 pytestmark = pytest.mark.django_db
 READERS = {"label-studio": read_label_studio, "argilla": read_argilla}
+FORMATS = {peer: ("json", reader) for peer, reader in READERS.items()} | {"potato": ("zip", read_potato)}
 
 
 def exported(dataset, what, format="json"):
@@ -28,33 +30,61 @@ def exported(dataset, what, format="json"):
 
 
 def said(dataset):
-    """What people said of each item; pseudonyms are others in another dataset, but as many."""
-    labels = Label.objects.filter(item__dataset=dataset).order_by("item__position", "pk")
+    """What people said of each item, by value: pseudonyms are others in another dataset, but as many, and a peer that
+    keeps a folder a person has no order of labels.
+    """
+    labels = Label.objects.filter(item__dataset=dataset).select_related("item")
     people: dict[int, int] = {}
     return [
         (label.item.external_id, people.setdefault(label.annotator_id, len(people)), label.value)
-        for label in labels
+        for label in sorted(
+            labels, key=lambda each: (each.item.position, json.dumps(each.value, sort_keys=True), each.pk)
+        )
     ]
 
 
 @pytest.mark.parametrize("kind", list(VALUES))
-@pytest.mark.parametrize("peer", list(READERS))
+@pytest.mark.parametrize("peer", list(FORMATS))
 def test_items_and_labels_of_every_kind_come_back(peer, kind, tmp_path):
     study = kind_study_make(kind, items=2, gold=VALUES[kind])
     first, second = study.dataset.items.order_by("position")
     kind_label_make(study, first, VALUES[kind])
-    more = {"choice": 0, "both_bad": True} if kind == Kind.PAIRWISE else VALUES[kind]
-    kind_label_make(study, first, more)
-    kind_label_make(
-        study, second, {"choice": 2, "strength": "much"} if kind == Kind.PAIRWISE else VALUES[kind]
-    )
+    kind_label_make(study, first, {"choice": 0} if kind == Kind.PAIRWISE else VALUES[kind])
+    kind_label_make(study, second, {"choice": 2} if kind == Kind.PAIRWISE else VALUES[kind])
     Item.objects.filter(dataset=study.dataset).update(metadata={"a": [1]}, explanation="Because.")
-    path = tmp_path / "file.json"
-    path.write_bytes(exported(study.dataset, peer))
-    dataset_import(bundle=READERS[peer](path), name="again")
+    format, read = FORMATS[peer]
+    path = tmp_path / f"file.{format}"
+    path.write_bytes(exported(study.dataset, peer, format))
+    dataset_import(bundle=read(path), name="again")
     again = Dataset.objects.get(name="again")
     assert exported(again, "items", "jsonl") == exported(study.dataset, "items", "jsonl")
     assert said(again) == said(study.dataset)
+
+
+@pytest.mark.parametrize("peer", list(FORMATS))
+def test_strength_both_bad_and_odd_names_come_back(peer, tmp_path):
+    said_of = {
+        "a": {"choice": 0, "both_bad": True},
+        "b": {"choice": 2, "strength": "much"},
+        "c": {"choice": 1},
+    }
+    rows = [
+        {"id": "7", "instruction": "=1+1", "response_1": "", "response_2": "- B\r\nü \u2028",
+         "labels": [{"annotator": who, "value": value} for who, value in said_of.items()]},
+        {"id": "é/../x", "kind": "checklist", "instruction": "Say hi.", "response_1": "hi",
+         "aspects": [{"key": "1", "text": "Yes"}, {"key": "true", "text": "Yes"}, {"key": "part:2", "text": "c: d"}],
+         "labels": [{"annotator": "a", "value": {"answers": {"1": True, "true": None, "part:2": False}}}]},
+    ]  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    dataset_import(bundle=read_generic(tmp_path / "rows.jsonl"), name="first")
+    first = Dataset.objects.get(name="first")
+    format, read = FORMATS[peer]
+    path = tmp_path / f"file.{format}"
+    path.write_bytes(exported(first, peer, format))
+    dataset_import(bundle=read(path), name="again")
+    again = Dataset.objects.get(name="again")
+    assert exported(again, "items", "jsonl") == exported(first, "items", "jsonl")
+    assert said(again) == said(first)
 
 
 def test_a_label_studio_task_has_the_form_of_the_real_ones(tmp_path):
@@ -87,10 +117,10 @@ def test_alpaca_eval_and_llmbar_are_read_by_their_own_readers(tmp_path):
     assert [label.value["choice"] for label in bundle.labels] == [
         value["choice"] for *_, value in said(dataset)
     ]
-    with zipfile.ZipFile(io.BytesIO(exported(dataset, "llmbar", "zip"))) as archive:
+    (tmp_path / "llmbar.zip").write_bytes(exported(dataset, "llmbar", "zip"))
+    with zipfile.ZipFile(tmp_path / "llmbar.zip") as archive:
         assert archive.namelist() == ["items/dataset.json", "etc/x/dataset.json"]
-        archive.extractall(tmp_path / "llmbar")
-    items = {one.external_id: one.gold for one in read_llmbar(tmp_path / "llmbar").items}
+    items = {one.external_id: one.gold for one in read_llmbar(tmp_path / "llmbar.zip").items}
     assert items == {"etc/x/0": {"choice": 1}, "items/0": {"choice": 1}, "items/1": {"choice": 2}}
 
 

@@ -137,7 +137,7 @@ def test_an_endpoint_moves_with_its_unused_judges_only():
     assert judge.fingerprint == judge_spec(judge).fingerprint()
     sweep_make([judge], dataset_make(pairs=1))
     run_instant()
-    with pytest.raises(ValidationError, match="judged with what is there now"):
+    with pytest.raises(ValidationError, match="judged with the current settings"):
         endpoint_update(endpoint=endpoint, base_url="http://127.0.0.1:3/v1")
     endpoint.refresh_from_db()
     endpoint_update(endpoint=endpoint, timeout_seconds=5)

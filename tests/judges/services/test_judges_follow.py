@@ -85,7 +85,7 @@ def test_a_contestant_that_has_answered_is_as_it_is():
     sweep_make([contestant], dataset_make(pairs=1))
     run_instant("An answer.")
     assert judge_has_judged(contestant)
-    with pytest.raises(ValidationError, match="judged with what is there now"):
+    with pytest.raises(ValidationError, match="judged with the current settings"):
         endpoint_update(endpoint=Endpoint.objects.get(), base_url=ELSEWHERE)
     with pytest.raises(ValidationError, match="Copy it instead"):
         judge_update(judge=contestant, **judge_content(contestant) | {"name": "x", "model": "other"})

@@ -102,7 +102,7 @@ def test_a_judge_may_have_verdicts_in_two_datasets(bundle: DatasetBundle) -> Non
         ({"value": None, "status": "unparsed"}, "verdict of j", "found None"),
         ({"raw": "B"}, "verdict of j", "expected 'A'"),
         ({"item": "i9"}, "item", "found 'i9'"),
-        ({"model": "other"}, "judge", "it is another one (Imported verdicts"),
+        ({"model": "other"}, "judge", "with another configuration (Imported verdicts"),
     ],
 )
 def test_what_contradicts_is_refused_whole(
@@ -130,7 +130,7 @@ def test_a_judge_of_two_minds_is_refused(bundle: DatasetBundle) -> None:
 @pytest.mark.both_databases
 def test_a_name_that_another_judge_has_is_refused_with_the_dataset(bundle: DatasetBundle) -> None:
     Judge.objects.create(name="k", backend="heuristic", strategy="longest", spec={}, fingerprint="f" * 64)
-    with pytest.raises(ImportFileError, match="there is a judge 'k' already, and it is another one"):
+    with pytest.raises(ImportFileError, match="there is a judge 'k' already, with another configuration"):
         bundle_import(bundle=bundle, name="demo", source="generic")
     assert not Dataset.objects.exists()
     assert not Item.objects.exists()

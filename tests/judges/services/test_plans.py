@@ -114,7 +114,7 @@ judges:
         (
             "strategy: vanilla, endpoint: local",
             "strategy: vanilla",
-            r"judges.1.endpoint: This strategy asks a model",
+            r"judges.1.endpoint: This strategy needs a model",
         ),
         ("strategy: vanilla, e", "strategy: vanila, e", r"judges.1.strategy: .*no strategy 'vanila'"),
         ("strategy: vanilla, e", "e", r"judges.1.strategy: missing"),
@@ -214,3 +214,32 @@ def test_names_taken_at_the_same_moment_are_numbered():
         "Same (2)",
         "Same (3)",
     ]
+
+
+OWN = r"""
+name: In my own format
+datasets: [pairs]
+judges:
+  - name: Sides
+    strategy: own
+    endpoint: local
+    model: small
+    prompt_source: |
+      # user
+      {{instruction}} {{output_a}} {{output_b}}
+    params:
+      read: pattern
+      pattern: 'winner=(\w+)'
+      words: "A: left; B: right"
+  - {name: Five verdicts, strategy: arena_hard, endpoint: local, model: small}
+"""
+
+
+def test_a_format_of_ones_own_is_written_in_a_plan(site, tmp_path):
+    carried_out(site, tmp_path, OWN)
+    judge = Judge.objects.get(name="Sides")
+    assert judge.spec["prompt_source"] == "# user\n{{instruction}} {{output_a}} {{output_b}}\n"
+    assert judge.spec["params"]["pattern"] == r"winner=(\w+)"
+    assert Judge.objects.get(name="Five verdicts").spec["prompt"] == "arena_hard.v1"
+    with pytest.raises(PlanError, match=r"judges\.0.*params.*regular expression"):
+        carried_out(site, tmp_path, OWN.replace("In my", "Again in my").replace("winner=(", "winner=(("))

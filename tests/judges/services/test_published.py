@@ -1,17 +1,29 @@
 """Published evaluators become judges, from files as LLMBar and AlpacaEval keep them; bad files are named."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from judges.backends.openai_protocol import build_body
+from judges.backends.wire import build_wire
 from judges.models import Judge, Judgment
-from judges.services.published import PublishedError, alpaca_eval_read, llmbar_read
+from judges.services.published_files import (
+    PublishedError,
+    alpaca_eval_read,
+    arena_hard_read,
+    fastchat_read,
+    llmbar_read,
+)
+from judges.strategies.errors import MissingReferenceError, StrategyError
+from judges.strategies.pairwise import in_both_orders
 from judges.strategies.published_config import published_read
+from judges.strategies.spec import build_strategy
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, run_instant, sweep_make
-from tests.judges.strategies.feeding import feed, judge
+from tests.judges.strategies.feeding import ITEM, feed, judge
 
 PAIR = "<|im_start|>user\nWhich suits {input}?\n(a) {output_1}\n(b) {output_2}\n<|im_end|>"
 TALK = PAIR.replace("(b)", "{explanation_1}{explanation_2}(b)")
@@ -142,7 +154,16 @@ def test_alpaca_eval_annotators_are_read(alpaca):
     read = alpaca_eval_read(path=alpaca / "configs.yaml", name="calls")
     assert json.loads(read.evaluator.steps[0].json_schema)["properties"] == {"order": {"type": "array"}}
     assert any("best_of" in note for note in read.notes)
-    assert any("JSON" in note for note in read.notes)
+    assert json.loads(read.evaluator.steps[0].function)["name"] == "rank"
+    chat = next(build_strategy(judge("published", prompt_source=read.evaluator.to_text()))(ITEM))
+    body = build_body(
+        build_wire(chat, model="m"), structured="json_schema", max_tokens_field="max_tokens", extra={}
+    )
+    assert body["tool_choice"] == {"type": "function", "function": {"name": "rank"}}
+    assert [tool["function"]["parameters"]["properties"] for tool in body["tools"]] == [
+        {"order": {"type": "array"}}
+    ]
+    assert "response_format" not in body
 
     (alpaca / "configs.yaml").write_text(WEIGHTED)
     assert alpaca_eval_read(path=alpaca).evaluator.steps[0].logprobs
@@ -151,7 +172,15 @@ def test_alpaca_eval_annotators_are_read(alpaca):
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("batch_size: 1", "batch_size: 5", "batch_size: judges are asked one pair at a time"),
+        (
+            "batch_size: 1",
+            "batch_size: 5",
+            r"\{instruction\} stands there 1 times, which is not the batch_size \(5\)",
+        ),
+        ("batch_size: 1", "batch_size: 0", "batch_size: expected 1 to 20, found 0"),
+        ("batch_size: 1", "batch_size: many", "batch_size: expected 1 to 20, found 'many'"),
+        ("batch_size: 1", "processors_to_kwargs: {Own: {}}", "'Own' cannot be run here"),
+        ("temperature: 0", "tokens_to_avoid: Both", "tokens_to_avoid: expected texts, found 'Both'"),
         ("basic/prompt.txt", "basic/none.txt", r"prompt_template: there is no file 'basic/none.txt'"),
         ("basic/prompt.txt", "../../../../etc/passwd", "prompt_template: there is no file"),
         ("max_tokens: 50", "max_tokens: many", "max_tokens: expected a number, found 'many'"),
@@ -177,6 +206,174 @@ def test_one_of_several_annotators_has_to_be_chosen(alpaca):
     with pytest.raises(PublishedError, match="no annotator 'other'"):
         alpaca_eval_read(path=alpaca, name="other")
     assert alpaca_eval_read(path=alpaca, name="weighted").name == "AlpacaEval weighted"
+
+
+BATCHED = (
+    ANNOTATOR.replace("batch_size: 1", "batch_size: 4")
+    + """
+  is_randomize_output_order: false
+"""
+)
+
+
+def test_a_prompt_for_several_pairs_shows_this_one_among_the_published_padding(alpaca):
+    place = "\nIs {instruction}: {output_1} or {output_2}?"
+    (alpaca / "prompt.txt").write_text(
+        f"<|im_start|>user{place * 2}\n<|im_end|><|im_start|>user{place * 2}\n<|im_end|>"
+    )
+    (alpaca / "configs.yaml").write_text(BATCHED)
+    read = alpaca_eval_read(path=alpaca)
+    assert (read.evaluator.batch_place, read.evaluator.is_randomized) == (3, False)
+    assert any("4 pairs" in note for note in read.notes)
+    spec = judge("published", prompt_source=read.evaluator.to_text())
+    padding = "Is 1+1=: 2 or 3?"
+    chat = next(build_strategy(spec)(ITEM))
+    assert chat.messages == (
+        ("user", f"{padding}\n{padding}"),
+        ("user", f"{padding}\nIs Name a prime.: Seven. or Nine.?"),
+    )
+    lines = ["Output (a)", "Output (a)", "Output (a)", "Output (b)"]
+    assert feed(spec, "\n".join(lines)).choice == 2
+    assert feed(spec, "\n".join(lines[1:])).reason == "3 verdicts where 4 were expected"
+
+
+def test_decoding_and_biases_reach_the_request_with_the_published_defaults(alpaca):
+    biased = ANNOTATOR.replace(
+        "max_tokens: 50",
+        "tokens_to_avoid: [Both]\n    tokens_to_favor: [Output (a)]\n    client_kwargs: {x: 1}",
+    ).replace("temperature: 0", "")
+    (alpaca / "configs.yaml").write_text(biased)
+    read = alpaca_eval_read(path=alpaca)
+    chat = next(build_strategy(judge("published", prompt_source=read.evaluator.to_text()))(ITEM))
+    assert (chat.max_tokens, chat.temperature, chat.top_p) == (2048, 0.7, 1.0)
+    assert chat.biases == (("Both", -100.0), ("Output (a)", 7.0))
+    assert read.notes == ("The setting 'client_kwargs' belongs to the endpoint: set it there.",)
+
+
+def test_href_shows_the_human_reference_under_its_own_name(alpaca):
+    shown = PAIR.replace("{input}", "{instruction}, as {output_human} does")
+    (alpaca / "prompt.txt").write_text(shown)
+    spec = judge("published", prompt_source=alpaca_eval_read(path=alpaca).evaluator.to_text())
+    assert "as For example 7. does" in next(build_strategy(spec)(ITEM)).messages[0][1]
+    with pytest.raises(MissingReferenceError):
+        next(build_strategy(spec)(replace(ITEM, reference=None)))
+
+
+def test_the_order_of_a_published_run_is_drawn_as_there(alpaca):
+    source = alpaca_eval_read(path=alpaca).evaluator.to_text()
+    drawn = judge("published", prompt_source=source, params={"drawn_order": True, "seed": 42})
+    assert not drawn.order_matters
+    assert judge("published", prompt_source=source, params={"seed": 0}).order_matters
+    shown = {}
+    for text in ("Say hi.", "Say no.", "Add 1."):
+        for view in in_both_orders(replace(ITEM, instruction=text)):
+            chat = next(build_strategy(drawn)(view))
+            shown.setdefault(text, set()).add("(a) Nine." in chat.messages[0][1])
+            # The first that is shown wins: canonical in order 0, turned in order 1.
+            choice = feed(drawn, "Output (a)", item=view).choice
+            assert (3 - choice if view.order else choice) == (2 if "(a) Nine." in chat.messages[0][1] else 1)
+    # By AlpacaEval's own RandomSwitchTwoColumnsProcessor with the seed 42.
+    assert shown == {"Say hi.": {True}, "Say no.": {False}, "Add 1.": {False}}
+
+
+def test_equal_outputs_are_a_tie_without_a_question(alpaca):
+    spec = judge("published", prompt_source=alpaca_eval_read(path=alpaca).evaluator.to_text())
+    with pytest.raises(StopIteration) as stop:
+        next(build_strategy(spec)(replace(ITEM, responses=("Seven.", "Seven."))))
+    assert (stop.value.value.choice, stop.value.value.probability) == (0, 0.5)
+
+
+MT_BENCH = [
+    {"name": "pair", "type": "pairwise", "output_format": "[[A]]", "system_prompt": "Weigh {both}.\n\n",
+     "prompt_template": "Q: {question}\nA: {answer_a}\nB: {answer_b}\n"},
+    {"name": "two", "type": "pairwise", "output_format": "[[rating_a,rating_b]]", "system_prompt": "Score.",
+     "prompt_template": "{question_1}{answer_a_1}|{question_2}{answer_a_2}|{answer_b_1}{answer_b_2}|{ref_answer_2}"},
+    {"name": "one", "type": "single", "output_format": "[[rating]]", "system_prompt": "Score.",
+     "prompt_template": "{question}: {answer} ({ref_answer_1})"},
+    {"name": "odd", "type": "listwise", "output_format": "[[A]]", "system_prompt": "", "prompt_template": ""},
+]  # fmt: skip
+
+
+def test_mt_bench_prompts_are_sent_and_read_as_fastchat_does(tmp_path):
+    (tmp_path / "judge_prompts.jsonl").write_text("\n".join(json.dumps(row) for row in MT_BENCH))
+
+    def spec(name):
+        return judge("published", prompt_source=fastchat_read(path=tmp_path, name=name).evaluator.to_text())
+
+    chat = next(build_strategy(spec("pair"))(ITEM))
+    assert chat.messages == (
+        ("system", "Weigh {both}.\n\n"),
+        ("user", "Q: Name a prime.\nA: Seven.\nB: Nine.\n"),
+    )
+    assert [feed(spec("pair"), f"So [[{mark}]].").choice for mark in "ABCD"] == [1, 2, 0, None]
+
+    talk = replace(ITEM, conversation=(("user", "Hi."), ("assistant", "Yes?")))
+    assert next(build_strategy(spec("two"))(talk)).messages[1][1] == (
+        "Hi.Yes?|Name a prime.Seven.|Yes?Nine.|For example 7."
+    )
+    assert [feed(spec("two"), text, item=talk).choice for text in ("[[8,7]]", "[[7.5, 7.55]]", "8, 7")] == [
+        1,
+        0,
+        None,
+    ]
+    with pytest.raises(StrategyError, match="second of two turns, and 0 came before"):
+        next(build_strategy(spec("two"))(ITEM))
+
+    asked = next(build_strategy(spec("one"))(ITEM))
+    assert [each.messages[1][1] for each in asked] == [
+        f"Name a prime.: {x} (For example 7.)" for x in ITEM.responses
+    ]
+    verdict = feed(spec("one"), "Rating: [[7]]", "So [8.5].")
+    assert (verdict.choice, verdict.scores) == (2, (7.0, 8.5))
+    assert feed(spec("one"), "7", "[[8]]").choice is None
+    for name, problem in (("odd", "'listwise'"), ("none", "there is pair, two, one, odd")):
+        with pytest.raises(PublishedError, match=problem):
+            fastchat_read(path=tmp_path, name=name)
+
+
+ARENA_HARD = r"""
+bench_name: arena-x
+judge_model: judge-z
+pairwise: true
+temperature: 0
+max_tokens: 4096
+number_of_judgment_attempts: 2
+regex_pattern: \[\[([AB<>=]+)\]\]
+system_prompt: "Weigh both."
+prompt_template: ["Q: {question_1}\nA: {answer_1}\nB: {answer_2}"]
+"""
+
+
+def test_arena_hards_five_labels_are_read(tmp_path):
+    path = tmp_path / "judge_config.yaml"
+    path.write_text(ARENA_HARD)
+    read = arena_hard_read(path=path)
+    assert (read.name, read.model) == ("Arena-Hard arena-x", "judge-z")
+    assert read.notes == ("An answer without a verdict is not asked for again.",)
+    spec = judge("published", prompt_source=read.evaluator.to_text())
+    chat = next(build_strategy(spec)(ITEM))
+    assert chat.messages == (("system", "Weigh both."), ("user", "Q: Name a prime.\nA: Seven.\nB: Nine."))
+    said = {
+        "[[A>>B]]": (1, {"strength": "much"}),
+        "First [[B>A]], yes [[B>A]].": (2, {"strength": "slightly"}),
+        "[[A=B]]": (0, None),
+        "[[A>B]] or [[B>A]]": (None, None),
+        "[[A<B]]": (None, None),
+        "A>B": (None, None),
+    }
+    for text, expected in said.items():
+        verdict = feed(spec, text)
+        assert (verdict.choice, verdict.value) == expected, text
+    for old, new, problem in (
+        ("system_prompt", "x", "Version 2 keeps it in its code"),
+        ("pairwise: true", "pairwise: false", "only judges of pairs"),
+        ("prompt_template", "x", "expected one text"),
+        ("regex_pattern", "x", "expected a regular expression"),
+        ("answer_2", "other", "asks for {other}"),
+    ):
+        path.write_text(ARENA_HARD.replace(old, new))
+        with pytest.raises(PublishedError, match=problem):
+            arena_hard_read(path=path)
 
 
 def change(path, **values):
@@ -252,7 +449,7 @@ def test_the_command_says_what_is_missing(llmbar, alpaca):
     with pytest.raises(CommandError, match="no endpoint 'none'; there is none yet"):
         command("alpaca_eval", str(alpaca), "--endpoint", "none")
     endpoint = endpoint_make()
-    with pytest.raises(CommandError, match="Say which"):
+    with pytest.raises(CommandError, match="say which of its evaluators"):
         command("llmbar", str(llmbar), "--endpoint", endpoint.name)
     with pytest.raises(CommandError, match="No such file"):
         command("llmbar", str(llmbar), "--evaluator", "Y/Plain", "--endpoint", endpoint.name)

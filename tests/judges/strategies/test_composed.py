@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -188,6 +190,56 @@ class TestJury:
         assert verdict.value == {"votes": {"longest": 1, "model": 2}}
         verdict = advance(start("jury", {"longest": LONGEST, "shortest": {"strategy": "shortest"}}), [])
         assert (verdict.choice, verdict.probability) == (0, 0.5)
+
+    def test_weighted_votes(self):
+        weights = {"one": 0.3, "three": -0.2, "two": 0.4}
+
+        def said(*answers, **params):
+            return jury(*answers, combine="weights", weights=json.dumps(weights), **params)
+
+        verdict = said(("A", "A", "Verdict: B"))
+        assert verdict.choice == 2
+        assert verdict.probability == pytest.approx(1 / (1 + math.exp(0.3)))
+        assert verdict.value == {"votes": {"one": 1, "three": 1, "two": 2}}
+        assert said(("A", "A", "Verdict: B"), tie_margin=0.3).choice == 0
+        assert said(("A", "Hm.", "Nothing.")).choice == 1
+
+    def test_equal_weighted_votes_are_drawn_whatever_the_noise_of_floats(self):
+        weights = json.dumps({"one": 0.3, "three": 0.2, "two": 0.1})
+        votes = ("A", "B", "Verdict: B")
+        assert jury(votes, combine="weights", weights=weights).choice == 0
+        verdict = jury(votes, combine="weights", weights=weights, on_draw="unparsed")
+        assert (verdict.status, verdict.reason) == ("unparsed", "the members' votes are drawn")
+        members = {name: VANILLA | {"allow_tie": True, "model": name} for name in ("one", "three", "two")}
+        verdict = jury(("tie",) * 3, members=members, combine="weights", weights=weights, on_draw="unparsed")
+        assert verdict.choice == 0
+
+    @pytest.mark.parametrize(
+        ("weights", "words"),
+        [
+            ("", "a weight for each member"),
+            ("[1, 2]", "a weight for each member"),
+            ("no JSON", "a weight for each member"),
+            ('{"a": 1}', "a weight for each member"),
+            ('{"a": 1, "b": "2"}', "the weight of 'b', found '2'"),
+            ('{"a": 1, "b": NaN}', "the weight of 'b', found nan"),
+            ('{"a": 0, "b": 0}', "other than 0"),
+        ],
+    )
+    def test_weights_are_checked(self, weights, words):
+        with pytest.raises(SpecError, match=words) as error:
+            start("jury", {"a": VANILLA, "b": COT}, params={"combine": "weights", "weights": weights})
+        assert error.value.field == "params.weights"
+
+    def test_weights_that_nothing_uses_are_refused(self):
+        with pytest.raises(SpecError, match="only votes combined by"):
+            start("jury", {"a": VANILLA, "b": COT}, params={"weights": '{"a": 1, "b": 1}'})
+
+    def test_only_pairs_have_weighted_votes(self):
+        ranking = {"strategy": "loglikelihood_ranking", "backend": "openai", "model": "m"}
+        members = {"a": ranking, "b": ranking | {"model": "n"}}
+        with pytest.raises(SpecError, match="only judges of pairs"):
+            start("jury", members, params={"combine": "weights", "weights": '{"a": 1, "b": 1}'})
 
     def test_a_jury_in_a_jury(self):
         inner = {"strategy": "jury", "members": {"a": VANILLA, "b": COT}}

@@ -312,3 +312,30 @@ def test_a_question_that_is_none_of_the_aspects_is_named():
     roots = [{"aspect_question": text} for text in (*TEXTS[:-1], "Is it blue?")]
     verdict = judged("importance_tree", IMPORTANCE, json.dumps(roots), json.dumps(roots))
     assert "unknown aspect is_it_blue" in verdict.reason
+
+
+def test_faithful_tower_asks_for_nested_json_below_the_instruction():
+    spec = {"params": {"faithful": True}}
+    request = asked("importance_tree", IMPORTANCE, **spec)
+    assert request.json_schema is None
+    assert '{"level": 0, "children": [' in text_of(request)
+    first, second, third = TEXTS
+    leaf = {"aspect": third, "level": 2, "children": []}
+    below = [{"aspect": first, "level": 1, "children": [leaf]}, {"aspect": second, "level": 1}]
+    whole = (
+        {"level": 0, "children": below},
+        {"instruction": {"aspect": "Write a poem.", "level": 0, "children": below}},
+        [{"level": 0, "name": "root", "children": below}],
+        below,
+    )
+    for tree in whole:
+        verdict = judged("importance_tree", IMPORTANCE, json.dumps(tree), **spec)
+        assert verdict.value["tree"] == {"poem": "", "lines": "", "rhyme": "poem"}, tree
+        assert verdict.value["weights"] == {"poem": 1.0, "lines": 1.0, "rhyme": 0.5}
+    # An aspect that holds all others is no instruction.
+    above = {"aspect": first, "level": 0, "children": [{"aspect": second}, {"aspect": third}]}
+    verdict = judged("importance_tree", IMPORTANCE, json.dumps(above), **spec)
+    assert verdict.value["tree"] == {"poem": "", "lines": "poem", "rhyme": "poem"}
+    again = asked("importance_tree", IMPORTANCE, json.dumps({"level": 0, "children": below[:1]}), **spec)
+    assert "missing aspect 2" in again.messages[-1][1]
+    assert "level 0" in again.messages[-1][1]

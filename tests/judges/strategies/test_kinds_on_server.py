@@ -97,11 +97,20 @@ PUBLISHED = {
     ("checklist", "each.v1"): "15b8370b55914297",
     ("checklist", "next.v1"): "e84337cd25f14f8e",
     ("importance", "direct.v1"): "fa22c6c6ff915bad",
+    ("importance", "nested.v1"): "33293b49c1a99760",
+    ("importance", "nested_retry.v1"): "e3bf62a27b2621af",
     ("importance", "ranking.v1"): "a9cde13571ff0156",
     ("importance", "retry.v1"): "65f4f1d3f8ea0c35",
     ("importance", "tree.v1"): "7b2380b6cd9e81d9",
     ("answer_ranking", "direct.v1"): "0e42808f8bac200d",
     ("answer_ranking", "rating.v1"): "8f2512f02fd69a1c",
+    ("rubric", "g_eval.v1"): "df5f595cd532431c",
+    ("rubric", "prometheus.v1"): "91129d736b52ec5a",
+    ("rubric", "structured.v1"): "c256599c0f087d9f",
+    ("checklist", "healthbench.v1"): "c5e5c2ad81dcdf9b",
+    ("checklist", "structured.v1"): "03f9244aa139913a",
+    ("importance", "structured.v1"): "9c8b79355ad80e3c",
+    ("answer_ranking", "structured.v1"): "98faaf6f246b5068",
 }
 
 

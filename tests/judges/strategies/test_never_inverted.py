@@ -25,6 +25,8 @@ def settings_of(name):
     """Every setting that can be ticked or chosen, one at a time, and probabilities in both orders."""
     params = STRATEGIES[name].params
     yield {}
+    if STRATEGIES[name].check:  # its settings belong together, and to a prompt of one's own
+        return
     for key, param in params.items():
         yield from ({key: value} for value in (param.choices or ((True,) if param.kind is bool else ())))
     if "probabilities" in params:
@@ -51,6 +53,10 @@ def fan_of(favourite: str):
             return Answer("1. Is it prime?")
         first = text.rsplit("<output_a>", 1)[1].split("</output_a>")[0]
         label, other = ("A", "B") if favourite in first else ("B", "A")
+        if request.json_schema:
+            return Answer(f'{{"reasons": "Not {other}.", "verdict": "{label}"}}')
+        if "[[" in text or "[RESULT]" in text:
+            return Answer(f"Not {other}.\n{'[RESULT] ' + label if '[RESULT]' in text else f'[[{label}]]'}")
         return answer(label, other) if request.choices else Answer(f"Hm.\nVerdict: {label}")
 
     return respond

@@ -27,20 +27,20 @@ def test_parts_are_read_off_the_template() -> None:
     ("source", "words"),
     [
         ("", "no section '# user'"),
-        ("Hello\n# user\n{{instruction}}", "begins with '# system' or '# user'"),
-        ("# user\n{{instruction}}\n# system\nx", "'# system' comes first"),
+        ("Hello\n# user\n{{instruction}}", "must start with '# system' or '# user'"),
+        ("# user\n{{instruction}}\n# system\nx", "'# system' must come first"),
         ("# user\n{{nonsense}}", "no variable {{nonsense}}"),
         ("# user\n{{#nonsense}}x{{/nonsense}}{{instruction}}", "no flag 'nonsense'"),
-        ("# user\n\n{{#tie}}{{instruction}}", "Line 3: the block 'tie' is never ended"),
-        ("# user\n{{instruction}}{{/tie}}", "Line 2: {{/tie}} ends a block that was not begun"),
+        ("# user\n\n{{#tie}}{{instruction}}", "Line 3: the block 'tie' has no end"),
+        ("# user\n{{instruction}}{{/tie}}", "Line 2: {{/tie}} ends a block that wasn't started"),
         (
             "# user\n{{#tie}}{{#context}}{{/tie}}{{/context}}",
-            "comes before the end of 'context', begun in line 2",
+            "comes before the end of 'context', started in line 2",
         ),
-        ("# user\n{{#tie}}{{#tie}}{{/tie}}{{/tie}}", "stands inside itself"),
+        ("# user\n{{#tie}}{{#tie}}{{/tie}}{{/tie}}", "is inside itself"),
         ("# user\n{{ instruction }}", "write a name without spaces"),
-        ("# user\n{{instruction}}\n{{instruction", "Line 3: braces that are no variable"),
-        ("# user\n{{}}", "is no variable"),
+        ("# user\n{{instruction}}\n{{instruction", "Line 3: braces that are neither a variable"),
+        ("# user\n{{}}", "a variable"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(source: str, words: str) -> None:
@@ -53,8 +53,8 @@ def test_warnings_do_not_stand_in_the_way() -> None:
     assert not prompt_check("pairwise", GOOD).warnings
     fence = prompt_check("pairwise", GOOD.replace("{{mark}}", ""))
     assert not fence.errors
-    assert "<task> is a fence that a response can close" in fence.warnings[0]
-    assert "shows the model nothing" in prompt_check("pairwise", "# user\nHello").warnings[0]
+    assert "<task> is a delimiter that a response can close" in fence.warnings[0]
+    assert "prompt has no variable" in prompt_check("pairwise", "# user\nHello").warnings[0]
     more = prompt_check("pairwise", GOOD.replace("{{instruction}}", "{{output_a}}"), base=GOOD)
     assert not more.errors
     assert [("{{output_a}}" in words, "{{instruction}}" in words) for words in more.warnings] == [

@@ -218,6 +218,7 @@ def test_the_fingerprint_is_of_the_text():
 # A prompt that has judged is never edited: these change only when a version is added.
 PUBLISHED = {
     "answer.v1": "7c8f18c023283f01",
+    "arena_hard.v1": "657581ee881377b2",
     "cot.v1": "e6348d5b1cc8078a",
     "cot.v2": "a729007787d1e06d",
     "debate.v1": "5f38d292aa3c377b",
@@ -225,10 +226,15 @@ PUBLISHED = {
     "informed.v1": "4d2909c5adedae1e",
     "metrics.v1": "504d856f2434f764",
     "moderator.v1": "48fcad538c8eaf0a",
+    "mt_bench_pair.v1": "b9784a9efd3fbe12",
+    "mt_bench_single.v1": "3bbd1097a9370255",
+    "prometheus_pair.v1": "5c59269b15fb9818",
     "rating.v1": "631a98bd50a6e7fa",
     "reference.v1": "88a58dcb08fac83b",
     "reference.v2": "900b92b8cb45a594",
     "rules.v1": "e6faf746d957042f",
+    "settle.v1": "7330e8b758219a59",
+    "structured.v1": "093663b622dd1063",
     "synthesis.v1": "a159d1fde69a5484",
     "vanilla.v1": "8a33befbdcdd3a6d",
     "vanilla.v2": "91b4dbd9cea34b18",

@@ -245,7 +245,10 @@ def test_a_published_evaluator_survives_its_text():
             r"steps.0: the prompt asks for \{output_1\}",
         ),
         (evaluator("{input}", mode="rate"), r"never shows \{output\}"),
-        (evaluator("{output_1} {output_1} {output_2}", dialect="alpaca_eval"), "more than once"),
+        (
+            evaluator("{output_1} {output_1} {output_2}", dialect="alpaca_eval"),
+            "2 times, which is not the batch_size",
+        ),
     ],
 )
 def test_a_prompt_that_cannot_be_filled_in_is_refused(made, problem):

@@ -161,6 +161,38 @@ def test_with_chain_of_thought_the_reasons_of_both_orders_are_weighed(item):
     assert canonical(verdict, item).choice == 1
 
 
+FAITHFUL = {"faithful": True}
+
+
+@pytest.mark.parametrize("item", [ITEM, SWAPPED])
+@pytest.mark.parametrize("strategy", ["swap", "swap_cot"])
+def test_faithful_swap_reasons_first_and_settles_in_the_order_that_is_judged(strategy, item):
+    spec = judge(strategy, params=FAITHFUL)
+    assert spec.order_matters
+    other = SWAPPED if item is ITEM else ITEM
+    assert asks(spec, item=item) == asks(judge("cot"), item=item) + asks(judge("cot"), item=other)
+
+    here, there = said("It is a prime.\nVerdict: A"), said("It is odd.\nVerdict: A")
+    (asked,) = asks(spec, (here, there), item=item)
+    text = text_of(asked)
+    assert (text.index("Seven.") < text.index("Nine.")) == (item is ITEM)
+    assert "first comparison: Output A is better; second comparison: Output B is better." in text
+    assert "<first_comparison>\nIt is a prime.\nVerdict: A\n</first_comparison>" in text
+    # LLMBar's Swap asks for the verdict alone there, its Swap+CoT for reasons once more.
+    assert asked.choices == (("A", "B") if strategy == "swap" else ())
+    assert ("Do not explain" in text) == (strategy == "swap")
+    last = "B" if strategy == "swap" else "It holds.\nVerdict: B"
+    assert feed(spec, here, there, last, item=item).choice == 2
+
+
+@pytest.mark.parametrize("strategy", ["swap", "swap_cot"])
+def test_faithful_swap_leaves_what_contradicts_nothing_to_the_order_that_is_judged(strategy):
+    spec = judge(strategy, params=FAITHFUL)
+    assert feed(spec, "So.\nVerdict: A", "So.\nVerdict: B").choice == 1
+    assert feed(spec, "So.\nVerdict: A", "Both.").choice == 1
+    assert feed(spec, "Both.", "So.\nVerdict: A").choice is None
+
+
 def test_a_tie_on_one_side_is_a_contradiction_too():
     assert feed(judge("swap", allow_tie=True), "tie", "tie").choice == 0
     text = text_of(asks(judge("swap", allow_tie=True), (said("A"), said("tie")))[0])

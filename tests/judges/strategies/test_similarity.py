@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judges.strategies.errors import MissingReferenceError
 from judges.strategies.similarity import cosine
 from judges.strategies.spec import JudgeSpec, build_strategy
-from judges.strategies.types import Answer, Embed, ItemView
+from judges.strategies.types import Answer, Embed, ItemView, Match
 from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(17, "pairwise", "Name a prime.", ("Seven.", "Nine."), reference="7")
@@ -77,3 +77,20 @@ def test_cosines_are_those_of_numpy_and_never_overflow(a, b):
 
     assert -1 <= found <= 1
     assert found == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y), abs=1e-12)
+
+
+def matched(*scores, item=ITEM, **params):
+    spec = JudgeSpec(strategy="bertscore", backend="transformers", model="roberta-large", params=params)
+    answers = tuple(Answer(text="", scores=each) for each in scores)
+    return advance(build_strategy(spec)(item), [answers] if answers else [])
+
+
+def test_bertscore_compares_each_response_with_the_reference():
+    assert matched(layer=3) == (Match("Seven.", "7", layer=3), Match("Nine.", "7", layer=3))
+    verdict = matched((0.5, 0.7, 0.6), (0.9, 0.4, 0.55))
+    assert (verdict.choice, verdict.scores) == (1, (0.6, 0.55))
+    assert matched((0.5, 0.5, 0.5), (0.4, 0.6, 0.5)).choice == 0
+    assert matched((0.5, 0.5, 0.5), None).reason == "the backend gave no precision, recall and F1"
+    assert matched(item=replace(ITEM, responses=("Seven.", " "))).reason == "response B is empty"
+    with pytest.raises(MissingReferenceError):
+        matched(item=replace(ITEM, reference=None))

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Dataset
 from judges.models import ExportJob, ExportState
-from judges.services import export_jobs
+from judges.services import export_jobs, heartbeat
 from judges.services.export_jobs import (
     MOST_ATTEMPTS,
     MOST_KEPT,
@@ -160,7 +160,7 @@ def test_the_right_is_asked_for_again_when_the_file_is_made(cast, study):
     Dataset.objects.update(split="private", owner=cast.bob)
     assert export_jobs_work() == 0
     job.refresh_from_db()
-    assert (job.state, job.error) == ("failed", "You may no longer export this.")
+    assert (job.state, job.error) == ("failed", "You no longer have access to this export.")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -209,7 +209,7 @@ def test_nobody_fills_the_disk(cast, study, folder, settings):
     assert ExportJob.objects.count() == MOST_OPEN
     settings.EXPORTS_MAX_BYTES = 100
     assert export_jobs_work() == 0
-    assert {job.error[:16] for job in ExportJob.objects.all()} == {"There is no room"}
+    assert {job.error[:16] for job in ExportJob.objects.all()} == {"There is no disk"}
     assert not list(folder.iterdir())
     for n in range(MOST_KEPT):
         ExportJob.objects.create(
@@ -258,8 +258,8 @@ def test_a_wake_up_makes_it_and_the_heart_tells_how_far_it_is(study, monkeypatch
     """The task itself, run here; the thread that it starts is waited for."""
     job = asked(study.owner)
     seen = threading.Event()
-    monkeypatch.setattr(export_jobs, "BEAT_SECONDS", 0.001)
-    told = export_jobs.Heartbeat.tell
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.001)
+    told = heartbeat.Heartbeat.tell
 
     def tell(heart, *progress):
         told(heart, *progress)
@@ -267,7 +267,7 @@ def test_a_wake_up_makes_it_and_the_heart_tells_how_far_it_is(study, monkeypatch
             seen.wait(0.001)
         seen.set()
 
-    monkeypatch.setattr(export_jobs.Heartbeat, "tell", tell)
+    monkeypatch.setattr(heartbeat.Heartbeat, "tell", tell)
     stop_request(stop=False)
     wake.apply()
     for thread in threading.enumerate():

@@ -58,7 +58,7 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
     still, moved = (text_of(admin.get(page_of(judge))) for judge in (good, poor))
     assert "No drift of Good judge was found in 3 checks" in still
     assert "2.0% [" in still
-    assert "change by themselves (99% bound)" in still
+    assert "change by noise alone (99% bound)" in still
     AnchorSet.objects.filter(judge=good).update(tolerance=0.2)
     assert "changes of up to 20.0% of the verdicts are tolerated" in text_of(admin.get(page_of(good)))
     assert "Poor judge has drifted, probably since check 3" in moved
@@ -98,14 +98,22 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
         (
             0,
             0.9,
-            "Agreement with people on newly labeled items shows no change (90.0% on 100 instructions before",
+            "Agreement with human annotators on newly labeled items shows no change (90.0% on 100 instructions before",
         ),
-        (40, 0.9, "What drifted is the judge: agreement with people on newly labeled items shows no change"),
-        (0, 0.3, "The systems, the items or the annotators changed, not the judge: the anchors stand still"),
+        (
+            40,
+            0.9,
+            "The judge drifted, not the data: agreement with human annotators on newly labeled items shows no change",
+        ),
+        (
+            0,
+            0.3,
+            "The systems, the items or the annotators changed, not the judge: verdicts on the anchors are stable",
+        ),
         (
             40,
             0.3,
-            "Agreement with people on newly labeled items changed too (90.0% on 100 instructions before",
+            "Agreement with human annotators on newly labeled items changed too (90.0% on 100 instructions before",
         ),
     ],
 )
@@ -176,7 +184,7 @@ def test_freeze_check_schedule_and_retire(cast: Cast) -> None:
     (anchors,) = AnchorSet.objects.all()
     assert (anchors.every_days, str(anchors.budget), anchors.repeats) == (7, "1.50", 1)
     shown = text_of(admin.get(page_of(judge)))
-    assert "own noise are running" in shown
+    assert "noise are running" in shown
     assert "every 7 days, at most $1.50 a check" in shown
     run_instant()
     for _ in range(2):

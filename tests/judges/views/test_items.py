@@ -1,16 +1,26 @@
 """Items of a dataset with all that is known of them: filters, order, one item, notes, and what is sent to people."""
 
+import csv
+import io
+import json
+import re
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.importers import read_generic
 from annotation.kinds import kind_of
-from annotation.models import AdjudicationRequest, Item, ItemNote, Kind, Label, Study, StudyItem
+from annotation.models import AdjudicationRequest, Instruction, Item, ItemNote, Kind, Label, Study, StudyItem
 from annotation.selectors.adjudication import queue_of
 from annotation.services.item_notes import MAX_NOTE, note_add
 from judges.forms.item_filters import items_url
 from judges.models import Judgment
+from judges.selectors.item_list import CASES
+from metaeval.reports.confidence import Asked, confidence_page
+from metaeval.selectors.inputs import inputs_read
+from metaeval.views.confidence import items_of_page
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import labels_make as study_labels_make
 from tests.annotation.factories import annotator_make, dataset_make, study_make
@@ -159,6 +169,7 @@ def test_other_kinds_are_filtered_and_shown(cast: Cast, kind):
         Kind.CHECKLIST: {"answers": {"format": False, "length": True, "tone": True}},
         Kind.IMPORTANCE: {"ranks": {"format": 3, "length": 2, "tone": 1}},
         Kind.ANSWER_RANKING: {"ranks": {"0": 3, "1": 2, "2": 1}},
+        Kind.CLASSIFICATION: {"categories": {"format": False, "length": True, "tone": False}},
     }[kind]
     for person, value in ((annotator_make(), VALUES[kind]), (annotator_make(), VALUES[kind])):
         for item in (first, second):
@@ -217,8 +228,10 @@ def test_an_item_of_another_dataset_and_a_private_one_are_not_found(cast: Cast, 
         reverse("metaeval:dataset-item", args=[dataset.name, item.pk]),
     ):
         assert browser.get(address).status_code == 404
+    assert browser.get(reverse("metaeval:dataset-items-counts", args=[other.name])).status_code == 404
     for address in (
         reverse("metaeval:dataset-items-send", args=[other.name]),
+        reverse("metaeval:dataset-items-export", args=[other.name, "csv"]),
         reverse("metaeval:dataset-item-note", args=[other.name, item.pk]),
         reverse("metaeval:dataset-item-note", args=[dataset.name, item.pk]),
     ):
@@ -232,10 +245,130 @@ def test_a_hostile_address_is_a_page(cast: Cast, judged):
         "q=%00%27%22%3Cscript%3E&after=-5&before=zz&kind=nothing&verdict=right",
         "category=" + "x" * 500,
         "q=%25_%5C",
-    ):
+        "value=71%25%3Cscript%3E&n=-1&figure=%00", "value=5%25&n=99999999999999&figure=%3Cscript%3E",
+        "people=1&mark=nan&verdict=right", "gold=2&mark=1e999&kind=rubric", "value=Your+password+has+expired",
+    ):  # fmt: skip
         page = client_of(cast.alice).get(f"{items_url(dataset.name)}?{query}")
         assert page.status_code == 200
         assert "<script>" not in page.content.decode().replace("<script src", "")
+        assert "password has" not in text_of(page)
+
+
+def counted(cast, dataset, **asked):
+    address = reverse("metaeval:dataset-items-counts", args=[dataset.name])
+    page = client_of(cast.alice).get(address, asked)
+    assert page.status_code == 200
+    said = re.findall(r'id="case-(\w+)".*?class="num">([^<]*)<', page.content.decode())
+    return {case: int(n) for case, n in said}
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"judge": "poor"}, {"people": "2", "verdict": "wrong"}, {"q": "number 1"}]
+)
+def test_each_tab_says_how_many_items_it_shows(cast: Cast, judged, asked):
+    dataset, _, poor = judged
+    asked = asked | ({"judge": poor.pk} if "judge" in asked else {})
+    shown_by_case = {case or "all": len(found(cast, dataset, **asked, case=case)) for case in ("", *CASES)}
+    assert counted(cast, dataset, **asked) == shown_by_case
+
+
+def test_the_figure_of_the_cell_is_repeated_where_its_items_are(cast: Cast, judged):
+    dataset, good, _ = judged
+    address = items_url(
+        dataset.name, judge=good.pk, case="disagrees", figure="agreement", value="71.2%", n="34"
+    )
+    browser = client_of(cast.alice)
+    for page in (
+        browser.get(address),
+        browser.get(address, headers={"HX-Request": "true", "HX-Target": "drawer-body"}),
+    ):
+        assert "Agreement with human annotators: 71.2% n = 34" in text_of(page)
+        # It stays where only the case changes, and goes with other filters.
+        assert all(
+            url.endswith("figure=agreement&value=71.2%25&n=34") for *_, url, _ in page.context["cases"]
+        )
+    # What says nothing of a known figure is no figure of ours.
+    assert "Figure in the table: 5%" in text_of(browser.get(items_url(dataset.name, value="5%", figure="x")))
+
+
+def export(cast, dataset, format="jsonl", asked="", **sent):
+    address = reverse("metaeval:dataset-items-export", args=[dataset.name, format])
+    return client_of(cast.alice).post(f"{address}?{asked}", sent)
+
+
+def test_a_selection_is_exported_in_the_order_of_the_source(cast: Cast, judged, tmp_path):
+    dataset, _, poor = judged
+    Instruction.objects.filter(items__dataset=dataset).update(text="=SUM(A1)")
+    response = export(cast, dataset, asked=f"judge={poor.pk}&case=disagrees&sort=disagreement", which="all")
+    content = b"".join(response.streaming_content)
+    rows = [json.loads(line) for line in content.splitlines()]
+    assert [dataset.names.index(row["id"]) for row in rows] == [0, 2]
+    assert response["Content-Disposition"] == f'attachment; filename="{dataset.name}-items.jsonl"'
+    (tmp_path / "items.jsonl").write_bytes(content)
+    assert len(read_generic(tmp_path / "items.jsonl").items) == 2
+    ticked = [item.pk for item in dataset.items.order_by("-position")[:2]]
+    cells = b"".join(export(cast, dataset, "csv", which="ticked", item=ticked).streaming_content).decode()
+    assert [row["id"] for row in csv.DictReader(io.StringIO(cells))] == dataset.names[4:]
+    assert {row["instruction"] for row in csv.DictReader(io.StringIO(cells))} == {"'=SUM(A1)"}
+
+
+def test_nothing_but_items_of_the_selection_is_exported(cast: Cast, judged):
+    dataset, *_ = judged
+    other = dataset_make(pairs=1, name="other", split="private", owner=cast.bob)
+    browser = client_of(cast.alice)
+    address = reverse("metaeval:dataset-items-export", args=[dataset.name, "csv"])
+    response = browser.post(address, {"which": "ticked", "item": [other.items.get().pk, "x", -1]})
+    assert response.status_code == 302
+    assert "Nothing was exported. Select at least one item." in text_of(browser.get(response.url))
+    assert export(cast, dataset, "parquet", which="all").status_code == 404
+
+
+@pytest.mark.parametrize("kind", [Kind.CHECKLIST, Kind.RUBRIC])
+def test_cells_of_a_confusion_table_of_parts_lead_to_their_items(cast: Cast, kind):
+    """By hand: what people say of a part, and whether the judge says so too; with one part a cell counts items."""
+    dataset = kind_dataset_make(kind, items=5)
+    dataset.owner = cast.alice
+    dataset.save()
+    dataset.names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    part, field, yes, no = (
+        ("format", "answers", True, False) if kind == Kind.CHECKLIST else ("helpful", "ratings", 4, 3)
+    )
+    judge = judge_make("One")
+    # Labels, verdict: right and wrong on either side; people divided; unparsed.
+    for item, labels, verdict in zip(
+        dataset.items.order_by("position"),
+        [(yes, yes, no), (yes, yes), (no, no), (yes, no), (no,)],
+        [yes, no, no, yes, None],
+        strict=True,
+    ):
+        for said in labels:
+            Label.objects.create(
+                item=item, annotator=annotator_make(), kind=kind, value={field: {part: said}}
+            )
+        status = "unparsed" if verdict is None else "parsed"
+        Judgment.objects.create(
+            item=item,
+            judge=judge,
+            order=0,
+            status=status,
+            value=None if verdict is None else {field: {part: verdict}},
+        )
+    mark = {"mark": 4} if kind == Kind.RUBRIC else {}
+    assert found(cast, dataset, people=1, verdict="right", **mark) == [0]
+    assert found(cast, dataset, people=1, verdict="wrong", **mark) == [1]
+    assert found(cast, dataset, people=2, verdict="right", **mark) == [2]
+    assert found(cast, dataset, people=2, verdict="wrong", **mark) == [4]
+    page = confidence_page(
+        inputs_read(dataset=dataset, kind=kind), Asked(mark=4.0 if kind == Kind.RUBRIC else None)
+    )
+    rates = page.judge.rates
+    assert [rates[f"true_{side}"] for side in ("positives", "negatives")] == [1, 1]
+    assert [rates[f"false_{side}"] for side in ("negatives", "positives")] == [1, 1]
+    leads = items_of_page(dataset, page)
+    browser = client_of(cast.alice)
+    for side, is_right, expected in ((0, True, 0), (0, False, 1), (1, True, 2), (1, False, 4)):
+        response = browser.get(leads(side, is_right))
+        assert shown(response) == [dataset.names[expected]]
 
 
 class TestNotes:

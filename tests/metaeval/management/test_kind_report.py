@@ -115,7 +115,11 @@ def test_options_of_the_other_kinds_are_refused(tmp_path):
             ("--convention", "alpaca_eval"),
             "alpaca_eval is of pairs; this report is of the kind rubric",
         ),
-        (pairs.name, ("--against", "gold"), "a report on pairs compares judges with people and with gold"),
+        (
+            pairs.name,
+            ("--against", "gold"),
+            "a report on pairs compares judges with both human annotators and gold",
+        ),
         (dataset.name, ("--seed", "-1"), "seed: expected 0 or more"),
         (dataset.name, ("--judges", "Near rubic"), "did you mean Near rubric"),
         (dataset.name, ("--kind", "kind"), "invalid choice"),

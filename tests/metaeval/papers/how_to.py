@@ -44,6 +44,8 @@ class HowTo:
             elif language == "sh":
                 for line in content.splitlines():
                     program, command, *arguments = shlex.split(line)
+                    if program == "python":  # as people type it
+                        program, command, *arguments = command, *arguments
                     assert program == "manage.py", line
                     if command == "run_sweep":
                         arguments = [sweep]

@@ -27,7 +27,7 @@ def rated(clear, true=3):
     return {"ratings": {"clear": clear, "true": true}}
 
 
-def tables(inputs_made, systems=None, n=None):
+def tables(inputs_made, systems=None, n=None, examples=None):
     names = inputs_made.items.external_id
     data = PaperData(
         "d",
@@ -35,6 +35,7 @@ def tables(inputs_made, systems=None, n=None):
         {"rubric": inputs_made},
         OPTIONS,
         systems={} if systems is None else {name: (one,) for name, one in zip(names, systems, strict=True)},
+        examples=examples or {},
     )
     return {part.name: part for part in helm_instruct_parts(data)}
 
@@ -115,11 +116,15 @@ def test_bars_by_hand(crowd):
 
 
 def test_composition(crowd):
-    assert texts(tables(crowd)["t2"]) == [
-        ["Chat", "1", "2", "5"],
-        ["Code", "1", "2", "4"],
-        ["Total", "2", "4", "9"],
-    ]
+    long = "Write a function that " + "sorts and " * 20
+    examples = {("Code", ""): long, ("Chat", "x"): "Say hi.\nNow.", ("Chat", "y"): "Say no."}
+    chat, code, total = texts(tables(crowd, examples=examples)["t2"])
+    assert chat == ["Chat", "Say hi. Now.", "1", "2", "5"]
+    assert (code[0], code[2:]) == ("Code", ["1", "2", "4"])
+    assert len(code[1]) <= 80
+    assert code[1].endswith("…")
+    assert long.startswith(code[1][:-1].rstrip())
+    assert total == ["Total", "", "2", "4", "9"]
 
 
 def test_what_the_data_lacks_is_said(crowd):

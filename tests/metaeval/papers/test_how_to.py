@@ -67,7 +67,10 @@ def test_helm_instruct():
     follow("helm-instruct")
     table = rows("helm-paper/t4-helpfulness.csv")
     assert table[0] == ["", "Human annotators", "Rater A", "Rater B"]
-    assert rows("helm-paper/t2.csv")[-1] == ["Total", "2.0", "4.0", "8.0"]
+    scenarios = rows("helm-paper/t2.csv")
+    assert scenarios[0][:2] == ["Scenario", "Example"]
+    assert all(row[1] for row in scenarios[1:-1])
+    assert scenarios[-1] == ["Total", "", "2.0", "4.0", "8.0"]
     assert [row[0] for row in rows("helm-paper/f3-conciseness.csv")[1:]] == ["model-one", "model-two"]
     assert len(rows("helm-paper/t5.csv")) == 7
     assert Path("helm-paper/scenario-level-overall.tex").is_file()

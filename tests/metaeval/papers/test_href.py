@@ -11,7 +11,7 @@ from django.core.management import call_command
 from annotation.models import ItemResponse, Response
 from metaeval.inputs import Options
 from metaeval.papers.href_rows import short_category
-from metaeval.papers.href_systems import SystemPreferences, baselines_of, p_value_picture, win_rate_table
+from metaeval.papers.href_systems import baselines_of
 from metaeval.services.papers import paper_make
 from metaeval.services.reports import report_build
 from tests.annotation.factories import dataset_make
@@ -132,6 +132,15 @@ def test_win_rates_are_wins_plus_half_of_the_ties_with_ranks(study):
         credit = np.mean([0.5 if choice == 0 else (choice == 1) == (first != "base") for choice in said])
         wins[SYSTEMS[item.position % 3]].append(credit)
         by_category[SYSTEMS[item.position % 3], item.instruction.category].append(credit)
+    controlled = found.tables["length-controlled"]
+    assert {row[0].text: row[2].value for row in controlled.rows} == pytest.approx(
+        {name: 100 * np.mean(wins[name]) for name in SYSTEMS}
+    )
+    length = {SYSTEMS[place]: np.mean([10 + 3 * (3 * k + place) for k in range(N)]) for place in range(3)}
+    assert {row[0].text: row[5].value for row in controlled.rows} == {
+        name: round(value) for name, value in length.items()
+    }
+    assert "estimated from the other systems" in controlled.notes[0]
     rows = rows_of(table)
     assert table.columns == ("System", "Total", "Brn", "Rew")
     assert list(rows) == sorted(SYSTEMS, key=lambda name: -np.mean(wins[name]))
@@ -225,39 +234,3 @@ def test_alpaca_evals_people(shared_data, tmp_path):
     for word in ("Tables 5 and 7", "Table 6", "Figure 3", "Figure 4", "Figure 6", "Figure 8", "Cost"):
         assert word in readme, word
     assert (folder / "f2-length-differences.svg").exists()
-
-
-def alpaca_preferences(folder):
-    with (folder / "model_preferences.csv").open(encoding="utf-8", newline="") as file:
-        data = list(csv.DictReader(file))
-    names = sorted({row["model"] for row in data})
-    values, categories = np.full((805, len(names)), np.nan), [""] * 805
-    for row in data:
-        values[int(row["index"]), names.index(row["model"])] = float(row["preference"] or "nan") - 1
-        categories[int(row["index"])] = row["dataset"]
-    return SystemPreferences(tuple(names), tuple(categories), values)
-
-
-def test_alpaca_evals_models(shared_data):
-    """The published win rates of 30 models, and how many instructions it takes until they differ."""
-    folder = shared_data / "alpaca_eval"
-    preferences = alpaca_preferences(folder)
-    members = np.array(preferences.categories, dtype=object)
-    groups = [(name, members == name) for name in dict.fromkeys(preferences.categories)]
-    table = win_rate_table(preferences, groups, judge="GPT-4 Turbo", baseline="gpt4_1106_preview")
-    with (folder / "weighted_alpaca_eval_gpt4_turbo_leaderboard.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
-        published = {row[""]: float(row["win_rate"]) for row in csv.DictReader(file)}
-    totals = {row[0].text: row[1] for row in table.rows}
-    assert len(totals) == 30
-    for name, cell in totals.items():
-        assert cell.value == pytest.approx(published[name], abs=1e-6)
-    assert [cell.text.rpartition(" ")[2] for cell in totals.values()][:3] == ["(1)", "(2)", "(3)"]
-    assert len(table.columns) == 2 + len(groups)
-    picture = p_value_picture(preferences, n_draws=20)
-    last = {row[0]: row[2] for row in picture.rows if row[1] == 805}
-    # 84% of the 435 pairs differ on all instructions: the 80th percentile is below 0.05, the 90th is not.
-    assert last["80th percentile"] < 0.05 < last["90th percentile"]
-    assert "does not fall below 0.05" in picture.description
-    assert "435 pairs" in picture.description

@@ -83,3 +83,21 @@ def test_case_study_other_sets_reward_models_and_experts(made):
     assert shown["FairEval", "gpt-4-0613, Vanilla"] == 0
     assert ("Adversarial: Average", "gpt-4-0613, Vanilla") in shown
     assert "none of" not in pictures["f5-two-strategies"].description
+
+
+def test_two_judges_of_one_model_and_strategy_have_a_bar_each():
+    """Two temperatures, say: one bar on the other would reach 200%."""
+    dataset = dataset_make(pairs=4, name="twice")
+    for name, right in (("Cold", 4), ("Warm", 2)):
+        judge = judge_make(name, model="gpt-4-0613")
+        said = [(k % 2 + 1,) * 2 if k < right else (2 - k % 2,) * 2 for k in range(4)]
+        judgments_make(judge=judge, dataset=dataset, choices=said)
+    dataset.instructions.update(subset=SUBSETS[0])
+    pictures = {one.name: one for one in paper_make(paper="llmbar", dataset=dataset).pictures}
+    picture = pictures["f5-two-strategies"]
+
+    assert {row[1]: row[2] for row in picture.rows} == {
+        "gpt-4-0613, Vanilla (Cold)": 1.0,
+        "gpt-4-0613, Vanilla (Warm)": 0.5,
+    }
+    assert all(layer["encoding"]["y"].get("stack", 0) is None for layer in picture.spec["layer"])

@@ -6,11 +6,13 @@ import zipfile
 import pytest
 from django.urls import reverse
 
+from metaeval.models import ReportJob
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_files
-from metaeval.services import report_jobs
 from metaeval.services.papers import paper_make
+from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import dataset_make, user_make
+from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import labels_make, swept
 
 pytestmark = [pytest.mark.django_db]
@@ -69,12 +71,32 @@ def test_labels_of_others_do_not_count(client, researcher):
     assert mine.hashes != everybody.hashes
 
 
-def test_what_is_too_large_to_wait_for_names_the_command(client, researcher, pairs, monkeypatch):
-    monkeypatch.setattr("metaeval.views.papers.is_small", lambda datasets, kind: False)
-    assert report_jobs.is_small([pairs], "pairwise")
-    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"])).content.decode()
-    assert "python manage.py report pairs --paper llmbar --output FOLDER" in page
-    assert client.get(reverse("metaeval:paper-download", args=["pairs", "llmbar"])).status_code == 409
+@pytest.mark.parametrize("paper", ["llmbar", "href"])
+def test_what_is_too_large_to_wait_for_is_made_by_a_worker(client, researcher, pairs, monkeypatch, paper):
+    """Byte for byte what the command writes."""
+    expected = paper_files(paper_make(paper=paper, dataset=pairs, reader=researcher))
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
+    here = reverse("metaeval:paper-detail", args=["pairs", paper])
+    archive = reverse("metaeval:paper-download", args=["pairs", paper])
+    with monkeypatch.context() as context:
+        context.delattr("metaeval.views.papers.paper_make")
+        assert "now=1" in client.get(here).content.decode()
+        assert client.get(archive).status_code == 409
+        assert not ReportJob.objects.exists()  # looking alone asks for nothing
+        for _ in range(2):
+            assert "Waiting for a worker" in client.get(here, {"now": "1"}).content.decode()
+        job = ReportJob.objects.get()
+        assert (job.page, job.address) == ("paper", here)
+        # Another paper of the dataset is another job.
+        other = reverse("metaeval:paper-detail", args=["pairs", "href" if paper == "llmbar" else "llmbar"])
+        assert "Waiting for a worker" not in client.get(other).content.decode()
+        assert report_jobs_work() == 1
+        page = client.get(here).content.decode()
+        assert "Compute again" in page
+        with zipfile.ZipFile(io.BytesIO(client.get(archive).content)) as found:
+            assert {name: found.read(name) for name in found.namelist()} == {
+                f"{paper}/{name}": content for name, content in expected.items()
+            }
 
 
 def test_a_dataset_without_such_items_says_so(client, researcher):

@@ -13,6 +13,7 @@ from metaeval.papers.tables import MissingPart
 from metaeval.papers.tower import tower_parts
 from metaeval.stats import aspect_levels, follow_rate_by_level, tower_score
 from tests.metaeval.kinds import KindItem, inputs, judge, labelled
+from tests.metaeval.reports.arrays import inputs_make
 
 OPTIONS = Options(n_resamples=0)
 # A root with two requirements that depend on it, the second with one of its own.
@@ -119,6 +120,36 @@ def test_drfr_and_tower_by_hand(followed):
         ["two", "100.00", "100.00", "+0.00"],
         ["one", "50.00", "64.29", "+14.29"],
     ]
+
+
+def test_the_preference_test_by_hand():
+    """Where DRFR prefers one response and TOWER the other: whom the majority of labels follows."""
+    # Weights 1, 1/2, 1/2, 1/3. "ynnn" is 1/4 and 3/7, "nyyn" is 2/4 and 3/7 - "nynn" 1/4 and 1.5/7, "nnyy" 2/4, 2.5/7.
+    said = {"one": ["ynnn", "ynnn", "ynnn", "yyyy", "ynnn"], "two": ["nnyy", "nnyy", "nnyy", "nnnn", "nnyy"]}
+    items = [KindItem(f"{who}{k}", f"i{k}", aspects=TREE) for who in said for k in range(5)]
+    checks = {who: [answers(word) for words in said.values() for word in words] for who in ("GPT-4",)}
+    checklist = inputs("checklist", items, (), [judge("GPT-4", dict(enumerate(checks["GPT-4"])))])
+    # Pair 0: two of three with TOWER (the first); 1: all with DRFR; 2: divided; 3: the metrics agree; 4: no label.
+    labels = [(0, 0, 1), (0, 1, 1), (0, 2, 2), (1, 0, 2), (2, 0, 1), (2, 1, 2), (3, 0, 1)]
+    pairs = inputs_make(lengths=np.ones((6, 2)), cluster=[*[f"i{k}" for k in range(5)], "i0"], labels=labels)
+    systems = {f"{who}{k}": (who,) for who in said for k in range(5)}
+    systems |= {f"i{k}": ("one", "two") for k in range(5)} | {"i5": ("one", "three")}
+    made = {"checklist": checklist, "pairwise": pairs}
+    found = {part.name: part for part in tower_parts(PaperData("d", "D", made, OPTIONS, systems=systems))}
+    table = found["preference-test"]
+    assert texts(table) == [["GPT-4", "4", "3", "1", "1", "50.0", "9.5", "90.5"]]
+    # The other way round the same pair is with TOWER still.
+    turned = {name: own[::-1] for name, own in systems.items()}
+    again = {part.name: part for part in tower_parts(PaperData("d", "D", made, OPTIONS, systems=turned))}
+    assert texts(again["preference-test"])[0][2:5] == ["3", "1", "1"]
+    nobody = {
+        "checklist": checklist,
+        "pairwise": replace(pairs, labels=labelled(pairs, np.zeros(7, bool)).labels),
+    }
+    left = {part.name: part for part in tower_parts(PaperData("d", "D", nobody, OPTIONS, systems=systems))}
+    assert isinstance(left["preference-test"], MissingPart)
+    other = {part.name: part for part in tower_parts(PaperData("d", "D", made, OPTIONS))}
+    assert "same instruction, same systems" in other["preference-test"].reason
 
 
 def test_levels_by_hand(followed):

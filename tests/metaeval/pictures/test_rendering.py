@@ -2,6 +2,8 @@
 
 import re
 import sys
+from dataclasses import replace
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -79,6 +81,13 @@ def test_page_drawing_serves_both_themes_and_has_ids_of_its_own():
     assert root.find(f"{SVG}desc").text == "Two points of One."
 
 
+def test_a_drawing_is_one_stop_of_the_tab_key():
+    values = [{"who": name, "at": 0.4, "href": "/datasets/d/items/"} for name in ("One", "Two", "Three")]
+    several = replace(picture("One"), spec={**picture("One").spec, "data": {"values": values}})
+
+    assert re.findall(r'tabindex="(-?\d)"', to_svg(several, "page")) == ["0", "-1", "-1"]
+
+
 def test_dark_file_has_dark_colors():
     text = to_svg(picture("One"), "dark")
 
@@ -125,6 +134,55 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
     assert to_csv(picture("One")), "the table needs nothing"
 
 
+# What is left of red, green and blue (linear) without cones of one kind: Machado, Oliveira and Fernandes, 2009.
+VISION = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+}
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_colors_stay_apart_whatever_cones_a_reader_has(colors, vision):
+    """A just noticeable difference is about 2.3; series are thin lines and small marks, and keep 15."""
+    seen = {name: lab(color, VISION[vision]) for name, color in colors.items()}
+    series = [name for name in colors if name.startswith("series-")]
+    heat = [f"heat-{step}" for step in range(len(HEAT))]
+
+    near = {pair: distance(*(seen[name] for name in pair)) for pair in combinations(series, 2)}
+    assert min(near.values()) >= 15, min(near, key=near.get)
+    assert all(distance(seen[one], seen[next_]) >= 5 for one, next_ in pairwise(heat))
+    # Below the middle and above it are never taken for each other.
+    assert all(distance(seen[low], seen[high]) >= 20 for low in heat[:3] for high in heat[4:])
+
+
+def lab(color: str, vision: tuple) -> tuple[float, float, float]:
+    """CIE L*a*b* of a color as it is seen."""
+    given = linear(color)
+    red, green, blue = (
+        min(1, max(0, sum(w * part for w, part in zip(row, given, strict=True)))) for row in vision
+    )
+    x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883
+    x, y, z = (each ** (1 / 3) if each > 0.008856 else 7.787 * each + 16 / 116 for each in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """How different two colors look: CIE76."""
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
+
+
 def contrast(first: str, second: str) -> float:
     """The contrast ratio of two colors as WCAG defines it."""
     high, low = sorted((luminance(first), luminance(second)), reverse=True)
@@ -133,6 +191,10 @@ def contrast(first: str, second: str) -> float:
 
 def luminance(color: str) -> float:
     """The relative luminance of a color."""
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear(color), strict=True))
+
+
+def linear(color: str) -> list[float]:
+    """Red, green and blue as amounts of light."""
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]

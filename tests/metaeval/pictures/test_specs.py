@@ -5,7 +5,7 @@ import doctest
 import altair
 import pytest
 
-from metaeval.pictures import palette, parts, picture
+from metaeval.pictures import marks, palette, parts, picture
 from metaeval.pictures.curves import CurveAxes, CurvePoint, MarkedPoint, curve_spec, scatter_spec
 from metaeval.pictures.heat_maps import HeatCell, heat_map_spec
 from metaeval.pictures.intervals import IntervalRow, bars_spec, forest_spec
@@ -78,6 +78,27 @@ def test_cells_are_links_with_words():
     assert "<title>3 by 2</title>" in svg
 
 
-@pytest.mark.parametrize("module", [picture, palette, parts], ids=lambda module: module.__name__)
+def test_names_of_points_cover_neither_each_other_nor_a_point():
+    points = [(100.0, 100.0), (104.0, 104.0), (96.0, 101.0), (100.0, 96.0), (102.0, 108.0), (440.0, 5.0)]
+    names = [(f"A judge with a name {k}", str(k)) for k in range(len(points))]
+    found = marks.placed_marks(points, names, (450.0, 290.0), 190.0)
+
+    assert found[0].text == "A judge with a name 0"
+    assert any(mark.text in ("", str(k)) for k, mark in enumerate(found)), "not all names have room"
+    assert found[-1].align == "right", "the end of the plot is near"
+    boxes = []
+    for (x, y), mark in zip(points, found, strict=True):
+        wide = 6.4 * len(mark.text)
+        left = x + mark.dx - (0 if mark.align == "left" else wide)
+        boxes.append((left, y + mark.dy - 6, left + wide, y + mark.dy + 6))
+    for k, one in enumerate(boxes):
+        for other in boxes[:k]:
+            wide = min(one[2], other[2]) - max(one[0], other[0])
+            high = min(one[3], other[3]) - max(one[1], other[1])
+            area = (one[2] - one[0]) * (one[3] - one[1])
+            assert max(0, wide) * max(0, high) <= 0.1 * area
+
+
+@pytest.mark.parametrize("module", [picture, palette, parts, marks], ids=lambda module: module.__name__)
 def test_examples_hold(module):
     assert doctest.testmod(module).failed == 0

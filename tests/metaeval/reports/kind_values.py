@@ -22,6 +22,10 @@ def answered(*answers):
     return {"answers": dict(zip(("poem", "lines", "rhyme"), answers, strict=True))}
 
 
+def chosen(place, n=3):
+    return {"categories": {str(k): k == place for k in range(n)}}
+
+
 def ranked(*ranks):
     return {"ranks": {str(place): rank for place, rank in enumerate(ranks)}}
 

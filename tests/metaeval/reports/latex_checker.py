@@ -7,15 +7,16 @@ for an option.
 
 import re
 
-from metaeval.reports.latex_text import OTHER_SCRIPT
+from metaeval.reports.latex_text import FITTED, LONG_NAME, OTHER_SCRIPT
 
 COMMANDS = {
     *("begin", "end", "centering", "small", "scriptsize", "caption", "label"),
     *("toprule", "midrule", "bottomrule", "shortstack"),
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar", "dots"),
     *("times", "le", "ge", "ll", "gg"),
-    *("otherscript", "texttt", "textbf", "paragraph", "cite", "allowbreak"),
+    *("otherscript", "texttt", "textbf", "paragraph", "cite", "allowbreak", "fitted", "longname"),
 }
+DEFINITIONS = (OTHER_SCRIPT, FITTED, LONG_NAME)
 # Lines that stand for themselves.
 OTHERS = ("", r"\centering", r"\small", r"\toprule", r"\midrule", r"\bottomrule")
 TOKEN = re.compile(r"\\\\|\\([a-zA-Z]+)|\\([{}$&#%_])|\\(.)|(.)", re.DOTALL)
@@ -25,10 +26,14 @@ def check(text: str) -> list[str]:
     """Raise AssertionError at the first fault; the labels of the tables."""
     assert text.endswith("\n")
     kept = [line for line in text.splitlines() if not line.startswith("%")]
-    environments, labels, columns = [], [], 0
+    environments, labels, columns, fitted = [], [], 0, 0
     for number, line in enumerate(kept, start=1):
         where = f"line {number}: {line!r}"
-        if line != OTHER_SCRIPT:
+        if line in (r"\fitted{%", "}"):
+            fitted += 1 if line != "}" else -1
+            assert fitted in (0, 1), where
+            continue
+        if line not in DEFINITIONS:
             _check_line(line.replace(r"~\cite", r"\cite"), where)
         if found := re.fullmatch(r"\\begin\{(table|tabular)\}(?:\{(lr*)\})?", line):
             environments.append(found[1])
@@ -38,7 +43,7 @@ def check(text: str) -> list[str]:
             assert environments.pop() == found[1], where
         elif found := re.fullmatch(r"\\label\{([a-z0-9:-]+)\}", line):
             labels.append(found[1])
-        elif line == OTHER_SCRIPT:
+        elif line in DEFINITIONS:
             continue
         elif line.startswith(r"\paragraph{") or (line and not environments):
             continue  # prose: `_check_line` has read it
@@ -50,6 +55,7 @@ def check(text: str) -> list[str]:
         else:
             assert line in OTHERS, where
     assert not environments
+    assert not fitted
     assert len(set(labels)) == len(labels)
     return labels
 

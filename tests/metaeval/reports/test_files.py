@@ -14,13 +14,14 @@ import pytest
 from metaeval.inputs import Options
 from metaeval.pictures import rendering
 from metaeval.reports.content import build
-from metaeval.reports.methods import methods_section
+from metaeval.reports.methods import methods, methods_section
 from metaeval.reports.pdf import MissingPdfError
 from metaeval.reports.render import FORMATS, NAMES, formats_here, render
 from tests.metaeval.reports.arrays import inputs_make, judge_make
 
 ARABIC, HANZI = "محكّم", "法官"
 HOSTILE = r"100% of_{A} & \input{x} #1 ~^ “né” İŁđ → 🙂"
+LONG = ("meta-llama/Llama-3.1-405B-Instruct / Metrics_Reference_Swap_Synthesize", "x" * 120)
 N, CATEGORIES = 210, 70
 
 
@@ -40,7 +41,12 @@ def report():
         gold=gold,
         category=[f"Category_{k % CATEGORIES} {HANZI}" for k in range(N)],
         labels=[(k, p, gold[k] if rng.random() < 0.85 else 3 - gold[k]) for k in range(N) for p in range(3)],
-        judges=(judge(HOSTILE, good), judge(ARABIC, good[:, ::-1]), judge("far", rng.random((N, 2)) < 0.6)),
+        judges=(
+            judge(HOSTILE, good),
+            judge(ARABIC, good[:, ::-1]),
+            judge("far", rng.random((N, 2)) < 0.6),
+            *(judge(name, rng.random((N, 2)) < 0.5) for name in LONG),
+        ),
         name="50% pairs_1",
     )
     return build(inputs, Options(n_resamples=50))
@@ -65,6 +71,21 @@ def compiled(folder, name, *, bibliography=False):
     return (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
 
+def words_off_the_page(content: bytes) -> list[str]:
+    """Words of a PDF that stand in its margins, or beyond the paper."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("needs pdftotext, of Poppler")
+    done = subprocess.run(["pdftotext", "-bbox", "-", "-"], input=content, capture_output=True, check=True)
+    found, width = [], 0.0
+    for line in done.stdout.decode().splitlines():
+        if page := re.search(r'<page width="([\d.]+)"', line):
+            width = float(page[1])
+        elif word := re.search(r'<word xMin="([-\d.]+)" .* xMax="([-\d.]+)" .*>(.*)</word>', line):
+            # The margins are 57 points.
+            found += [word[3]] if float(word[1]) < 50 or float(word[2]) > width - 50 else []
+    return found
+
+
 def needs_typst():
     pytest.importorskip("typst", reason="needs the extra `pdf`")
 
@@ -85,6 +106,7 @@ def test_a_pdf_says_what_the_report_says(report):
     # 70 categories, in parts across the page, none lost.
     assert "Part 8 of 8" in text
     assert {f"Category_{k}" for k in range(CATEGORIES)} <= set(re.findall(r"Category_\d+", text))
+    assert words_off_the_page(content) == []
 
 
 def test_without_typst_a_pdf_says_what_is_missing(report, monkeypatch):
@@ -117,6 +139,9 @@ def test_the_archive_has_everything_and_its_paper_compiles(report, tmp_path):
     assert drawn <= names or not rendering.available()
     log = compiled(tmp_path / "report", "paper", bibliography=True)
     assert not re.search("Citation .* undefined|Reference .* undefined", log)
+    assert words_off_the_page((tmp_path / "report/paper.pdf").read_bytes()) == []
+    # Nothing is wider than the line by more than a letter, pictures included.
+    assert [wide for wide in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log) if float(wide) > 5] == []
 
 
 def test_bold_is_the_best_and_what_is_not_significantly_different(report):
@@ -153,6 +178,21 @@ def test_methods_are_prose_with_what_a_paper_has_to_say(report):
     assert re.search(r"\[\d+(, \d+)*\]\.", prose)
     simulated = replace(report, people=replace(report.people, simulated_share=0.5))
     assert "50% of the labels come from simulated annotators." in " ".join(methods_section(simulated).prose)
+
+
+def test_methods_name_the_preset_whose_conventions_were_used(report):
+    """The rules of the papers, as `metaeval.stats.presets` has them; the defaults are no paper's."""
+
+    def words(**options):
+        return " ".join(methods(replace(report, options=report.options | options)))
+
+    assert "Accuracy has the conventions of the preset llmbar." in words()
+    assert "Leave-one-out agreement has the conventions of" not in words()
+    assert "Leave-one-out agreement has the conventions of the preset href." in words(tie_break="random")
+    chosen = words(tie_break="alpaca_eval", unparsed="omit")
+    assert "Leave-one-out agreement has the conventions of the preset alpaca_eval." in chosen
+    assert "the preset llmbar" not in chosen
+    assert "no preset of a paper" in words(unparsed="omit")
 
 
 def test_html_needs_nothing_else(report):

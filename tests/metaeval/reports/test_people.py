@@ -151,7 +151,7 @@ def test_remarks_of_what_was_left_out_or_drawn():
     found = content(whole)
     assert found["people"]["n_repeated_left_out"] == 2
     assert found["people"]["n_drawn_by_chance"] == 3
-    assert any("one over that chance" in line for line in tables.methods(found))
+    assert any("weighted by its inverse" in line for line in tables.methods(found))
     assert whole.hash(Options()) != some("rubric").hash(Options())
 
 

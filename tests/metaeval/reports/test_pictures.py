@@ -1,6 +1,7 @@
 """The pictures of a report have its own figures, in words, rows and drawings."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -8,8 +9,10 @@ import altair
 import pytest
 
 from metaeval.pictures.rendering import to_csv, to_svg
-from metaeval.reports.pictures import report_pictures
+from metaeval.reports.pictures import MOST_ROWS, report_pictures
 from metaeval.reports.report import report_of
+from metaeval.reports.systems import RankedSystem, SourceRanking, SystemsReport
+from metaeval.reports.systems_pictures import systems_pictures
 from metaeval.reports.tables import Slice
 
 STORED = sorted(Path("tests/metaeval/reports/stored").glob("*.json"))
@@ -41,3 +44,67 @@ def test_pictures_of_a_stored_report_are_valid_and_have_its_figures(path):
         assert to_csv(picture).startswith(picture.columns[0].label)
     svg = ET.fromstring(to_svg(found[0], "page"))
     assert svg.find("{http://www.w3.org/2000/svg}desc").text == found[0].description
+
+
+def stored(name: str):
+    return report_of(json.loads(Path(f"tests/metaeval/reports/stored/{name}.json").read_text()))
+
+
+def test_more_judges_than_a_picture_can_show_are_cut_in_words_and_whole_in_the_data():
+    report = stored("pairwise")
+    first = report.judges[0]
+    many = tuple(replace(first, name=f"Judge {k}", fingerprint=f"{k:064}") for k in range(MOST_ROWS + 15))
+    found = {picture.name: picture for picture in report_pictures(replace(report, judges=many))}
+
+    for name in ("forest-plot", "categories"):
+        rows = len(found[name].rows)
+        assert rows > MOST_ROWS
+        words = f"The picture shows the first {MOST_ROWS} of {rows} rows; the data behind it has all."
+        assert words in found[name].description
+        drawn = to_svg(found[name], "page")
+        assert f">Judge {MOST_ROWS - 5}<" in drawn
+        assert f">Judge {MOST_ROWS + 10}<" not in drawn
+    few = {picture.name: picture for picture in report_pictures(report)}
+    assert "The picture shows the first" not in few["forest-plot"].description
+
+
+def test_agreement_against_cost_has_bars_both_ways_and_every_judge_leads_to_its_items():
+    report = stored("pairwise")
+    cost = {"value": 0.4, "low": 0.3, "high": 0.6, "n": 10}
+    judges = tuple(
+        replace(
+            judge, measures={**judge.measures, "cost_per_1000": {"overall": {**cost, "value": 0.4 + k / 10}}}
+        )
+        for k, judge in enumerate(report.judges)
+    )
+    found = {picture.name: picture for picture in report_pictures(replace(report, judges=judges), leads)}
+
+    picture = found["cost"]
+    assert [column.label for column in picture.columns[3:6]] == ["$ / 1,000", "$ low", "$ high"]
+    assert picture.rows[0][4:6] == (0.3, 0.6)
+    drawn = ET.fromstring(to_svg(picture, "page"))
+    flat = [
+        line
+        for line in drawn.iter("{http://www.w3.org/2000/svg}line")
+        if line.get("stroke-width") == "1.5" and float(line.get("y2") or 0) == 0
+    ]
+    assert len(flat) == len(picture.rows), "a bar across of each judge"
+    for name in ("forest-plot", "cost", "length-bias"):
+        one = found[name]
+        assert to_svg(one, "page").count("<a ") == len(one.links) > 0
+        assert all(href.startswith("/items/?judge=") for href in one.links.values())
+
+
+def test_more_systems_than_a_picture_can_show_are_cut_in_words():
+    rate = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
+    systems = tuple(RankedSystem(f"System {k}", rate, None) for k in range(MOST_ROWS + 9))
+    source = SourceRanking("people", "People", 9, 9, systems)
+    names = tuple(one.system for one in systems)
+    content = SystemsReport("a" * 64, 0.95, {"name": "d"}, 9, 9, names, (source,), (), (), None)
+    (picture,) = systems_pictures(content, source)
+
+    assert f"The picture shows the first {MOST_ROWS} of {MOST_ROWS + 9} rows" in picture.description
+    assert len(picture.rows) == MOST_ROWS + 9
+    drawn = to_svg(picture)
+    assert f"{MOST_ROWS}. System" in drawn
+    assert f"{MOST_ROWS + 1}. System" not in drawn

@@ -56,7 +56,7 @@ def test_every_file_has_both(six):
         assert ends(six["judges"][0]["measures"]["agreement"]["overall"]["alike"]) in written
         assert suffix == ".tex" or "Judge minus human annotators" in written
         assert suffix == ".tex" or "Upper bound minus judge" in written
-    assert "Where two stand, the second is of annotators like these." in render(six, ".tex")
+    assert "Where there are two, the second is of annotators like these." in render(six, ".tex")
     check(render(six, ".tex"))
     rows = list(csv.DictReader(io.StringIO(csv_text(six))))
     (row,) = (
@@ -67,8 +67,8 @@ def test_every_file_has_both(six):
     gap = six["judges"][0]["measures"]["minus_people"]["overall"]
     assert float(row["alike_low"]) == pytest.approx(gap["alike"]["low"])
     assert float(row["low"]) == pytest.approx(gap["low"])
-    assert "Intervals speak of these annotators on new items" in " ".join(methods(six))
-    assert "modes, means and ranks taken anew" in " ".join(methods(six))
+    assert "Intervals are of these annotators on new items" in " ".join(methods(six))
+    assert "modes, means and ranks recomputed" in " ".join(methods(six))
 
 
 def test_a_gap_stands_in_every_category(six):
@@ -85,7 +85,7 @@ def test_from_four_people_nothing_is_said_of_others():
     page = render(found, ".html")
     assert "Annotators like these, new items" not in page
     assert f"none is of annotators like these: {TOO_FEW}." in page
-    assert f"None speaks of annotators like these on new items: {TOO_FEW}." in methods(found)
+    assert f"None is of annotators like these on new items: {TOO_FEW}." in methods(found)
 
 
 def test_where_overlap_varies_it_says_so_and_compares_at_equal_overlap(six):

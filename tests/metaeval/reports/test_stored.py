@@ -1,4 +1,6 @@
-"""Reports stored by earlier versions open as a page and in every format: one of each kind, as it was written then."""
+"""Reports stored by earlier versions open as a page and in every format: one of each kind that there was, as it was
+written then.
+"""
 
 import json
 from pathlib import Path
@@ -6,7 +8,6 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from annotation.models import Kind
 from metaeval.models import Report
 from tests.annotation.factories import dataset_make, user_make
 
@@ -46,7 +47,7 @@ def report(request, db):
     )
 
 
-@pytest.mark.parametrize("report", Kind.values, indirect=True)
+@pytest.mark.parametrize("report", SUFFIXES, indirect=True)
 def test_a_stored_report_opens_as_a_page_and_in_every_format(client, report):
     kind = report.options.get("kind", "pairwise")
     client.force_login(report.created_by)

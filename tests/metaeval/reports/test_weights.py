@@ -37,7 +37,7 @@ def test_figures_by_hand():
     assert agreement["n"] == 60
     assert agreement["low"] < 1 / 9 < agreement["high"]
     assert content["people"]["n_drawn_by_chance"] == 40
-    assert any("one over that chance" in line for line in methods(content))
+    assert any("weighted by its inverse" in line for line in methods(content))
     # What does not rest on labels is of all items, each the same.
     assert content["judges"][0]["measures"]["expected_win_rate"]["overall"]["value"] == pytest.approx(1 / 3)
 

@@ -119,7 +119,7 @@ def test_a_baseline_of_the_sweep_is_no_headline(backend):
 def test_nothing_to_compare():
     assert verdict_of(content_of(), "accuracy").kind == "none"
     found = verdict_of(content_of(judge_right("one", 0.4)), "agreement")
-    assert "nobody to agree with" in found.sentences[0]
+    assert "leave-one-out agreement is undefined" in found.sentences[0]
 
 
 def test_without_judges_it_says_what_is_to_be_beaten():

@@ -99,6 +99,7 @@ def test_one_instruction_cannot_tell_judges_apart():
     "name",
     [
         "selection.paired",
+        "selection.juries",
         "figures.groups",
         "reports.tables",
         "reports.errors",

@@ -93,7 +93,7 @@ def test_one_instruction():
     assert found.standing("b").behind.reason
     assert found.held_out.reason == "fewer than three instructions cannot be held out in turn"
     assert found.optimism is None
-    assert any("one instruction only" in note for note in found.notes)
+    assert any("only one instruction" in note for note in found.notes)
 
 
 def test_one_instruction_beside_many():
@@ -102,7 +102,7 @@ def test_one_instruction_beside_many():
     found = choose([lone, many], judges("a", "b"))
     assert (found.verdict, found.leader) == ("open", "a")  # one instruction proves nothing
     assert found.held_out.defined
-    assert any(note.startswith("Lone has one instruction only") for note in found.notes)
+    assert any(note.startswith("Lone has only one instruction") for note in found.notes)
 
 
 def test_few_instructions_few_folds():

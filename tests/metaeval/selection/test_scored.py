@@ -52,7 +52,7 @@ def test_by_hand():
         0.5,
     )  # of all judgments, those that nothing scores too
     assert a.cost_per_1000.value == pytest.approx(2.0)
-    assert (b.cost_per_1000.value, b.seconds.reason) == (0.0, "nobody measured it")
+    assert (b.cost_per_1000.value, b.seconds.reason) == (0.0, "not measured")
     assert a.seconds.value == pytest.approx(2.0)
     assert np.isnan(a.positional_agreement.value)
     assert a.positional_agreement.reason == "judged in one presentation order only"

@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 
 from judges.models import Judgment, Orders
-from judges.selectors.items import order_drawn
+from judges.strategies.presentation import order_drawn
 from metaeval.inputs import Options
 from metaeval.reports.errors import ReportError
 from metaeval.reports.leading import comparable

@@ -119,7 +119,7 @@ def test_ratings_by_a_pass_mark(client, researcher, against):
     dataset, made = kind_swept("rubric", items=12, gold=True)
     asked = {"kind": "rubric", "against": against}
     empty = client.get(at(made), asked).content.decode()
-    assert "Enter the rating from which on an answer passes." in empty
+    assert "Enter the lowest rating that passes." in empty
     assert "Errors of all judges" not in empty
     page = client.get(at(made), asked | {"mark": "4"}).context["page"]
     inputs = inputs_read(dataset=dataset, kind="rubric", sweep=sweep_view(made.pk))
@@ -170,7 +170,8 @@ def test_the_page(client, researcher, sweep, django_assert_max_num_queries):
         if name == "One order"
     )
     assert (
-        "Nothing says how sure One order is" in client.get(at(sweep), {"judge": one_order}).content.decode()
+        "The certainty of One order is unknown"
+        in client.get(at(sweep), {"judge": one_order}).content.decode()
     )
     assert "Too few labeled items" in client.get(at(sweep), {"risk": "0.1"}).content.decode()
     assert "greater than or equal to 0.1" in client.get(at(sweep), {"risk": "0.01"}).content.decode()
@@ -198,7 +199,7 @@ def test_what_it_leaves_to_people_goes_to_a_study(client, researcher, dataset, s
     theirs = study_make(dataset=dataset, owner=user_make(), state="draft")
     assert "There is no such study" in send(client, sweep, theirs, key).content.decode()
     labels_make(dataset=dataset, choices=[[None]] * LABELLED + [[1]] * 20)
-    assert "labels have come in" in send(client, sweep, study, key).content.decode()
+    assert "labels have arrived" in send(client, sweep, study, key).content.decode()
 
 
 def test_who_may(client, sweep):

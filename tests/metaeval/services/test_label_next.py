@@ -148,7 +148,7 @@ def test_nothing_is_sent_when_labels_have_come_in(client, researcher, dataset, s
     study = study_make(dataset=dataset, owner=researcher, state="draft")
     key = draw_key(client, sweep)
     labels_make(dataset=dataset, choices=[[None]] * 20 + [[1]] * 10)
-    assert "labels have come in" in send(client, sweep, study, key).content.decode()
+    assert "labels have arrived" in send(client, sweep, study, key).content.decode()
     assert not drawn_for(study)
 
 

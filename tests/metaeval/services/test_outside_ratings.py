@@ -53,7 +53,7 @@ def test_the_published_leaderboard(shared_data):
         ("model,elo\n", {}, "expected at least one system"),
         ("", {}, "the file is empty"),
         ("model,elo\na,1\n", {"score": "points"}, "field points: there is no such column; found model, elo"),
-        ("model,elo\na,1\n", {"score": "model"}, "are one column"),
+        ("model,elo\na,1\n", {"score": "model"}, "are the same column"),
         ("model,elo\na,\n", {"score": "elo"}, "expected a score of at least one system"),
         ("model,note\na,good\n", {}, "no column of numbers"),
         ("model,elo\na,1e999\n", {"score": "elo"}, "expected a number"),
@@ -94,7 +94,7 @@ def test_a_name_is_for_an_address(tmp_path, name):
 @pytest.mark.django_db
 def test_the_command(tmp_path):
     path = written(tmp_path, "model,elo,games\na,1,10\nb,,3\n")
-    with pytest.raises(CommandError, match="say which column"):
+    with pytest.raises(CommandError, match="choose the column"):
         call_command("import_ratings", str(path), name="arena")
     assert not OutsideRatings.objects.exists()
     said = StringIO()

@@ -101,7 +101,7 @@ def test_a_decision_made_from_an_old_page_is_refused(client, administrator, swee
 def test_figures_that_have_changed_are_looked_at_first(client, administrator, sweep, dataset):
     data = form(sweep, dataset)
     labels_make(dataset=dataset, choices=[(1, 1)])
-    assert "Look at the new figures first" in post(client, sweep, data).content.decode()
+    assert "Check the new figures first" in post(client, sweep, data).content.decode()
     assert not Decision.objects.exists()
 
 
@@ -141,7 +141,7 @@ def test_what_was_typed_stays_with_the_reason_for_the_refusal(client, administra
     response = post(client, sweep, data)
     text = response.content.decode()
     assert response.status_code == 409
-    assert "Nothing was promoted. Somebody else decided" in text
+    assert "Nothing was promoted. Someone else decided" in text
     assert re.search(r"It is &lt;cheap&gt;\.</textarea>", text)
     assert re.findall(r'name="judge" value="([0-9a-f]+)" required checked', text) == [data["judge"]]
     assert 'id="promote" open>' in text
@@ -164,7 +164,7 @@ def test_the_form_sends_to_the_figures_that_it_stands_on(client, administrator, 
 
 def test_a_judge_without_judgments_cannot_be_promoted(administrator, sweep, dataset):
     sweep.judges.add(judge_make("Idle"))
-    with pytest.raises(DecisionError, match="judged nothing"):
+    with pytest.raises(DecisionError, match="hasn't judged"):
         promote(sweep, dataset, administrator, judge="Idle")
 
 
@@ -173,10 +173,12 @@ def test_the_configuration_is_exported(client, administrator, sweep, dataset):
     decision = Decision.objects.get()
     url = reverse("metaeval:decision-judge", args=[decision.pk])
     exported = json.loads(client.get(url).content)
-    assert exported["schema"] == "touchstone.judge/1"
+    assert exported["schema"] == "touchstone.judge/2"
     assert exported["fingerprint"] == decision.judge.fingerprint
     assert exported["spec"] == decision.judge.spec
     assert exported["decision"]["reason"] == "It is right most often."
+    figure = exported["decision"]["figures"][exported["decision"]["primary"]]["overall"]
+    assert figure["low"] <= figure["value"] <= figure["high"]
     client.force_login(user_make(role="annotator"))
     assert client.get(url).status_code == 403
 

@@ -129,7 +129,7 @@ def test_all_or_nothing(client, administrator, sweep):
 def test_figures_that_have_changed_are_looked_at_first(client, administrator, sweep):
     data = form(sweep)
     labels_make(dataset=Dataset.objects.get(name="people"), choices=[(1, 1)])
-    assert "Look at the new figures first" in post(client, sweep, data).content.decode()
+    assert "Check the new figures first" in post(client, sweep, data).content.decode()
     assert not Decision.objects.exists()
 
 
@@ -244,7 +244,7 @@ def test_a_judge_of_the_site_can_be_promoted(client, administrator):
 
 def test_a_judge_that_judged_nothing_cannot_be_promoted(administrator, sweep):
     sweep.judges.add(judge_make("Idle"))
-    with pytest.raises(DecisionError, match="judged nothing"):
+    with pytest.raises(DecisionError, match="hasn't judged"):
         promote(sweep, administrator, judge="Idle")
 
 
@@ -276,7 +276,7 @@ def test_a_judge_that_is_not_the_leader_takes_its_own_figures(client, administra
     exported = json.loads(client.get(url).content)["decision"]
     for found in (decision.selection["promoted"], exported):
         assert found["held_out"]["value"] is None
-        assert "not what the procedure chose" in found["held_out"]["reason"]
+        assert "isn't the judge that the procedure chose" in found["held_out"]["reason"]
         assert found["in_sample"]["objective"] == standing["objective"]
         assert found["in_sample"]["scores"] == standing["scores"]
         assert found["in_sample"]["behind_leader"] == standing["behind"]

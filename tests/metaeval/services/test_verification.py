@@ -147,7 +147,7 @@ def test_a_dataset_that_is_gone(pairs, tmp_path, capsys):
     type(pairs).objects.filter(pk=pairs.pk).update(name="other")
     holds, words = verify(capsys, file)
     assert not holds
-    assert "The report can't be computed again" in words
+    assert "The report can't be recomputed" in words
     assert "There is no dataset or study 'pairs'" in words
 
 
@@ -157,7 +157,7 @@ def test_a_dataset_that_is_gone(pairs, tmp_path, capsys):
 def test_a_file_that_is_no_report(text, tmp_path):
     file = tmp_path / "r.json"
     file.write_text(text)
-    with pytest.raises(CommandError, match=r"no report|no JSON"):
+    with pytest.raises(CommandError, match=r"no report|isn't a JSON file"):
         call_command("report", "--verify", str(file))
     with pytest.raises(CommandError, match="Cannot read"):
         call_command("report", "--verify", str(tmp_path / "missing.json"))

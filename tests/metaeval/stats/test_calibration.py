@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.stats import StatisticsWarning, brier_score, calibration_error, mean_estimate, recalibrate
+from metaeval.stats.calibration import calibration_estimate
+from metaeval.stats.errors import quiet
 
 nan = float("nan")
 cases = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=6, max_size=60)
@@ -57,6 +59,26 @@ def test_error_is_that_of_pairs_of_items_in_bins(rows):
     assert found.value == pytest.approx(math.sqrt(max(0.0, total)), abs=1e-6)
     assert found.plain == pytest.approx(plain)
     assert found.low <= found.value <= found.high
+
+
+@settings(deadline=None)
+@given(cases, st.data())
+def test_groups_of_items_without_a_diagram_have_the_same_figure(rows, data):
+    said, seen = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    clusters = np.arange(len(said)) // 2
+    where = np.array(data.draw(st.lists(st.booleans(), min_size=len(said), max_size=len(said))))
+    weights = data.draw(st.sampled_from([None, np.linspace(1, 3, len(said))]))
+    with quiet():
+        found = calibration_error(said, seen, clusters=clusters, where=where, weights=weights)
+        alone = calibration_estimate(
+            said[where],
+            seen[where],
+            clusters=clusters[where],
+            weights=None if weights is None else weights[where],
+        )
+    for name in ("value", "low", "high"):
+        assert getattr(alone, name) == pytest.approx(getattr(found, name), nan_ok=True)
+    assert (alone.n, alone.n_clusters, alone.reason) == (found.n, found.n_clusters, found.reason)
 
 
 def test_chance_makes_the_plain_error_large_and_not_this_one():

@@ -21,6 +21,7 @@ from metaeval.stats import (
     ratio_estimate,
     wilson_interval,
 )
+from metaeval.stats.arrays import row_sums
 from metaeval.stats.intervals import AMOUNT, interval
 from metaeval.stats.resampling import draw_counts, draw_totals, group_rows
 from metaeval.stats.spread import Spread, effective_sample_size, resampled_spread, spread_of, variance_freedom
@@ -37,6 +38,31 @@ class TestResamples:
         np.testing.assert_array_equal(array[representatives][groups], array)
         assert len(sizes) == len(set(rows))
         np.testing.assert_array_equal(np.bincount(groups), sizes)
+
+    def test_groups_are_in_the_order_of_their_rows(self):
+        # Many columns of many values, whose codes have to be made dense on the way.
+        array = np.random.default_rng(1).integers(0, 90, size=(300, 5)).astype(float)[:, [0, 1, 2, 3, 4, 0]]
+        representatives, _, _ = group_rows(array)
+        rows = [tuple(row) for row in array[representatives].tolist()]
+        assert rows == sorted(set(map(tuple, array.tolist())))
+
+    def test_totals_asked_for_again_are_the_same_and_cannot_be_changed(self):
+        resamples, columns = Resamples(20, 30, rng=1), np.arange(40.0).reshape(20, 2)
+        first = resamples.totals(columns)
+        np.testing.assert_array_equal(Resamples(20, 30, rng=1).totals(columns), first)
+        assert resamples.totals(columns.copy()) is first
+        with pytest.raises(ValueError, match="read-only"):
+            first[0, 0] = 0.0
+        # Of other columns, and of some of the items, the totals are their own.
+        np.testing.assert_array_equal(resamples.totals(columns[:, :1])[:, 0], first[:, 0])
+        part = resamples.among(np.arange(5))
+        assert part.totals(np.ones((5, 1))).max() == 5.0
+
+    @given(st.integers(0, 10), st.integers(0, 6))
+    def test_row_sums_are_those_of_numpy_to_the_last_bit(self, width, n_rows):
+        table = np.random.default_rng(width).normal(size=(n_rows, width))
+        np.testing.assert_array_equal(row_sums(table), table.sum(axis=1))
+        np.testing.assert_array_equal(row_sums(table > 0), (table > 0).sum(axis=1))
 
     def test_every_resample_draws_as_many_clusters_as_there_are(self):
         counts = draw_counts(37, 500, np.random.default_rng(0))

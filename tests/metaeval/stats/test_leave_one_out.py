@@ -245,7 +245,7 @@ class TestEdges:
             ([[1, 2]], [1], {"n_resamples": -1}, "n_resamples"),
             ([[1, 2]], [1], {"clusters": [1], "resamples": Resamples(1)}, "one or the other"),
             ([[1, 3]], [1], {"tie_break": "alpaca_eval"}, "found 3"),
-            (([0, 0], [1, 1], [1, 2]), None, {}, "labelled one item twice"),
+            (([0, 0], [1, 1], [1, 2]), None, {}, "labeled one item twice"),
             (([0], [1, 1], [1, 2]), None, {}, "one length"),
             (([0, 9], [1, 1], [1, 2]), [1, 2, 1], {}, "expected 3 items, got 2"),
         ],

@@ -1,10 +1,13 @@
 """Pages of many rows: a worker computes their figures, as it makes a report, and no request does."""
 
+import re
 from html import unescape
 from urllib.parse import urljoin
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -172,3 +175,19 @@ def test_whoever_did_not_ask_sees_no_figures_of_it(cast: Cast, dataset: Dataset)
         assert client_of(user).get(job).status_code == status
         assert client_of(user).get(at("comparison", dataset), {"now": "1"}).status_code in (200, 302, 403)
     assert ReportJob.objects.filter(requested_by=cast.alice).count() == 1
+
+
+@pytest.mark.parametrize(("page", "most"), [("comparison", 22), ("decision", 25)])
+def test_who_looks_again_reads_no_rows_of_labels_or_judgments(
+    cast: Cast, dataset: Dataset, page: str, most: int
+) -> None:
+    here, browser = at(page, dataset), client_of(cast.alice)
+    browser.get(here, {"now": "1"})
+    assert report_jobs_work() == 1
+    with CaptureQueriesContext(connection) as queries:
+        assert LEADS[page] in text_of(browser.get(here))
+    statements = [query["sql"] for query in queries.captured_queries]
+    assert len(statements) <= most
+    counted = re.compile(r"SELECT COUNT\(|.* LIMIT 1$", re.DOTALL)
+    rows = [sql for sql in statements if re.search(r'FROM "(judges_judgment|annotation_label)"', sql)]
+    assert [sql for sql in rows if not counted.match(sql) and "EXISTS(" not in sql] == []

@@ -119,7 +119,7 @@ def test_the_same_is_computed_once(client, researcher, monkeypatch):
     assert "1 unparsed" in page(client, sweep)
 
     def never(*_args, **_fields):
-        raise AssertionError("computed again")
+        raise AssertionError("recomputed")
 
     monkeypatch.setattr("metaeval.services.reports.build", never)
     assert client.get(download(sweep, "importance")).content == first

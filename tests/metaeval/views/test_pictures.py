@@ -1,6 +1,7 @@
 """The pictures of a page: drawn after it, as files, with the data behind them, for who may see the page."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,24 @@ def test_without_the_extra_a_page_has_the_data_alone(report, owner, monkeypatch)
     ]
     assert files[0] in page
     assert files[1] not in page
+
+
+def test_a_page_seen_before_is_not_rendered_again(report, owner, monkeypatch, django_assert_max_num_queries):
+    page = reverse("metaeval:report-detail", args=[report.pk])
+    first = owner.get(page).content.decode()
+
+    def rendered(*_):
+        raise AssertionError("the figures were rendered again")
+
+    with monkeypatch.context() as context:
+        context.setattr("metaeval.views.reports.render_to_string", rendered)
+        with django_assert_max_num_queries(5):
+            again = owner.get(page).content.decode()
+    assert '<section class="section" id="methods">' in again
+    figures = re.compile(r'<div class="report">.*id="verification"', re.DOTALL)
+    assert figures.search(again)[0] == figures.search(first)[0]
+
+    # Another content, another page.
+    report.content["dataset"]["licence"] = "a licence of its own"
+    report.save()
+    assert "a licence of its own" in owner.get(page).content.decode()

@@ -35,10 +35,10 @@ def test_a_comparison_says_what_was_kept(client, administrator, planned):
     sweep, plan = planned
     address = reverse("metaeval:comparison", args=[sweep.pk])
     plain = client.get(address).content.decode()
-    assert "What was planned" not in plain
+    assert "Preregistered plan" not in plain
     assert f'<option value="{plan.pk}">' in plain
     asked = client.get(address, {"plan": plan.pk, "margin": "2"}).content.decode()
-    assert "What was planned" in asked
+    assert "Preregistered plan" in asked
     assert plan.sha256[:12] in asked
     assert "May the judge label in place of people?" in asked
     assert "<people>" not in asked
@@ -46,8 +46,12 @@ def test_a_comparison_says_what_was_kept(client, administrator, planned):
     part = client.get(
         address, {"plan": plan.pk}, headers={"HX-Request": "true", "HX-Target": "comparison"}
     ).content.decode()
-    assert "What was planned" in part
-    for suffix, words in (("json", '"planned"'), ("md", "## What was planned"), ("html", "What was planned")):
+    assert "Preregistered plan" in part
+    for suffix, words in (
+        ("json", '"planned"'),
+        ("md", "## Preregistered plan"),
+        ("html", "Preregistered plan"),
+    ):
         file = reverse("metaeval:comparison-download", args=[sweep.pk, suffix])
         assert words in client.get(file, {"plan": plan.pk, "margin": "2"}).content.decode()
         assert words not in client.get(file).content.decode()
@@ -66,17 +70,17 @@ def test_a_comparison_says_what_was_kept(client, administrator, planned):
 def test_a_decision_says_what_was_kept_and_keeps_it(client, administrator, planned):
     sweep, plan = planned
     address = reverse("metaeval:decision", args=[sweep.pk])
-    assert "What was planned" not in client.get(address).content.decode()
+    assert "Preregistered plan" not in client.get(address).content.decode()
     response = client.get(address, {"plan": plan.pk, "margin": "3"})
     page = response.content.decode()
-    assert "What was planned" in page
+    assert "Preregistered plan" in page
     assert f"plan={plan.pk}" in response.context["query"]
     section = response.context["report"].planned
     assert kept(section["lines"]) == {
         "Dataset": True, "Estimand": True, "Hypothesis": None, "Labels": True, "Annotators": True, "Judges": True,
         "Population": True, "Margin": False, "Epsilon": True, "Confidence level": True, "Stopping rule": None,
     }  # fmt: skip
-    for suffix, words in (("json", '"planned"'), ("md", "## What was planned")):
+    for suffix, words in (("json", '"planned"'), ("md", "## Preregistered plan")):
         file = reverse("metaeval:decision-download", args=[sweep.pk, suffix])
         assert words in client.get(f"{file}?{response.context['query']}").content.decode()
         assert words not in client.get(file).content.decode()
@@ -106,8 +110,8 @@ def test_a_comparison_of_another_kind_says_what_was_kept_of_its_plan(client, adm
     dataset = studied(administrator, "rubric").dataset
     plan = preregistered(dataset=dataset, user=administrator, kind="rubric", **DESIGN)
     address = reverse("metaeval:dataset-comparison", args=[dataset.name])
-    assert "What was planned" in client.get(address, {"plan": plan.pk}).content.decode()
-    assert "What was planned" not in client.get(address).content.decode()
+    assert "Preregistered plan" in client.get(address, {"plan": plan.pk}).content.decode()
+    assert "Preregistered plan" not in client.get(address).content.decode()
 
 
 @pytest.mark.parametrize("page", ["comparison", "decision"])

@@ -47,7 +47,7 @@ def test_a_plan_from_guesses_names_the_cheapest_design_that_will_do(client):
     client.force_login(alice)
     dataset = dataset_make(pairs=2)
     page = client.get(address(dataset)).content.decode()
-    assert page.count("<tr") == 1 + 4 * 3
+    assert page.partition("plan-table")[2].count("<tr") == 1 + 4 * 3
     assert "cheapest of these designs that reaches a power of" in page
     # 800 items x 2 labels at $0.50, 800 x 2 judges x 2 orders at $0.002.
     asked = {"items": "800", "labels": "2", "question": "precise", "figure": "people", "width": "9"}
@@ -95,8 +95,8 @@ def test_a_plan_from_a_pilot_has_its_labels_its_pay_and_says_what_money_buys(cli
         ({"margin": "1e400"}, "Enter a number"),
         ({"margin": "<script>"}, "Enter a number"),
         ({"n_judges": "99999999999999999999"}, "less than or equal"),
-        ({"ahead": "30", "discordance": "20"}, "These guesses contradict each other"),
-        ({"figure": "people", "question": "superior"}, "Power is of a difference"),
+        ({"ahead": "30", "discordance": "20"}, "These assumptions contradict each other"),
+        ({"figure": "people", "question": "superior"}, "Power needs a difference"),
         ({"figure": "nothing"}, "Select a valid choice"),
         ({"question": "equivalent", "margin": "0"}, "margin above 0"),
     ],
@@ -143,7 +143,7 @@ def test_a_pilot_is_whose_it_is(client):
     assert response.context["form"]["pilot"].value() == "guess"
     # What the dataset has for Bob are no labels of Alice's study.
     response = client.get(address(dataset), {"pilot": "dataset"})
-    assert "Enter guesses instead" in response.content.decode()
+    assert "Enter assumptions instead" in response.content.decode()
     hidden = dataset_make(pairs=1, split="private", owner=alice)
     assert client.get(address(hidden)).status_code == 404
     client.logout()
@@ -268,12 +268,12 @@ def test_a_report_says_line_by_line_what_was_kept(client):
         "Population": True, "Margin": False, "Epsilon": True, "Confidence level": True, "Stopping rule": True,
     }  # fmt: skip
     page = client.get(named.url).content.decode()
-    assert "What was planned" in page
+    assert "Preregistered plan" in page
     assert "<strong>differs</strong>" in page
-    assert "What was planned" not in client.get(plain.url).content.decode()
+    assert "Preregistered plan" not in client.get(plain.url).content.decode()
     for suffix, words in {
-        "md": "## What was planned",
-        "tex": "What was planned",
+        "md": "## Preregistered plan",
+        "tex": "Preregistered plan",
         "json": '"planned"',
     }.items():
         assert words in client.get(f"{named.url}report.{suffix}").content.decode()

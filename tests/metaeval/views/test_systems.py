@@ -135,7 +135,7 @@ def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
     with django_assert_max_num_queries(17):
         text = client.get(at(dataset)).content.decode()
     assert "3 systems, ranked by people" in text
-    assert "Do judges rank systems as people do?" in text
+    assert "Correlation of system rankings" in text
     assert 'style="' not in text
     judge = client.get(at(dataset)).context["content"].sources[1].key
     assert "3 systems, ranked by A judge" in client.get(at(dataset), {"by": judge}).content.decode()
@@ -147,7 +147,7 @@ def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
 
 def test_nothing_to_rank_is_said(client, researcher):
     silent = dataset_make(pairs=3)
-    assert "Neither people nor judges have said anything" in client.get(at(silent)).content.decode()
+    assert "There are neither labels nor judgments" in client.get(at(silent)).content.decode()
     unnamed = dataset_make(pairs=3)
     Response.objects.filter(instruction__dataset=unnamed).update(system="")
     assert "there is nothing to rank" in client.get(at(unnamed)).content.decode()

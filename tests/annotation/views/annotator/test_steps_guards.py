@@ -230,7 +230,7 @@ def test_guidelines_that_are_edited_while_they_are_read():
         assert person.guidelines_read_version == read
 
 
-@pytest.mark.parametrize(("cookie", "words"), [("", "keeps no cookies"), ("x", "open for too long")])
+@pytest.mark.parametrize(("cookie", "words"), [("", "doesn't keep cookies"), ("x", "open for too long")])
 def test_a_form_without_its_token_is_refused_in_plain_words(cookie, words):
     browser = Client(enforce_csrf_checks=True)
     if cookie:

@@ -135,7 +135,7 @@ class TestPage:
         page = response.content.decode()
         assert "Response 0 to pair 0." in page
         assert "secret-system" not in page
-        assert "What people said" not in page
+        assert "Annotators' answers" not in page
         assert response.context["tally"] is None
         for label in Label.objects.all():
             assert str(label.annotator.public_id)[:8] not in page
@@ -236,12 +236,12 @@ class TestDecide:
         client = client_of(cast.alice)
         client.post(address(disputed[0]), {"choice": "2"})
         page = client.get(address(disputed[0]))
-        assert "What people said" in text_of(page)
+        assert "Annotators' answers" in text_of(page)
         assert page.context["fields"] == {"choice": "2"}
         # Another expert is told that there is a word, and neither it nor the counts.
         other = client_of(cast.ann).get(address(disputed[0]))
-        assert "Somebody has decided" in text_of(other)
-        assert "What people said" not in text_of(other)
+        assert "Someone has decided" in text_of(other)
+        assert "Annotators' answers" not in text_of(other)
         assert other.context["fields"] == {}
 
     def test_a_change_supersedes_and_the_same_again_does_not(self, cast, study, disputed):

@@ -291,7 +291,7 @@ class TestFromRows:
         html = render_to_string("annotation/researcher/_agreement.html", {"agreement": found})
         text = " ".join(strip_tags(html).split())
         assert f"valid at any time: {found.figure_of_everyone.label}" in text
-        no_mean = "has no such interval, as it is no mean over items" in text
+        no_mean = "has no such interval, as it isn&#x27;t a mean over items" in text
         assert no_mean == ("alpha" in text)
         Label.objects.create(
             item=dataset.items.first(), annotator=people[1], kind=kind, value=value_of(kind, 0), study=whole,
@@ -300,7 +300,7 @@ class TestFromRows:
         found = agreement_so_far(whole)
         assert found.anytime is None
         html = render_to_string("annotation/researcher/_agreement.html", {"agreement": found})
-        assert "None is valid at any time: items were drawn with unequal chances" in html
+        assert "None is valid at any time: items were sampled with unequal probabilities" in html
 
     def test_simulated_annotators_are_counted(self):
         study = study_make(pairs=1, overlap=3)
@@ -380,7 +380,7 @@ def test_the_page_has_both_populations_or_says_why_not():
                 f"like these {estimate_interval(one, 'number')}" in text
             )
         figure, _ = found.figures[0]
-        assert "Where two stand, the second is of annotators like these on new items." in text
+        assert "Where there are two, the second is of annotators like these on new items." in text
         assert f'Definition<span class="visually-hidden"> of {figure.label}</span></summary>' in text
         found, text = page(3, kind)
         assert "like these [" not in text

@@ -151,7 +151,7 @@ class TestSettings:
     def test_the_owner_changes_title_split_and_licence(self, cast):
         dataset_make(name="hers", owner=cast.alice, split="public", pairs=1)
         client = client_of(cast.alice)
-        assert "Change title, split or licence" in text_of(client.get(url("dataset-detail", "hers")))
+        assert "Change title, split or license" in text_of(client.get(url("dataset-detail", "hers")))
         page = client.post(url("dataset-settings", "hers"), self.SENT, follow=True)
         assert "The dataset was changed" in text_of(page)
         dataset = Dataset.objects.get(name="hers")
@@ -159,7 +159,7 @@ class TestSettings:
         assert (dataset.version, dataset.items.count()) == (1, 1)
         assert client_of(cast.bob).get(url("dataset-detail", "hers")).status_code == 404
         page = client.post(url("dataset-settings", "hers"), self.SENT, follow=True)
-        assert "Nothing was different" in text_of(page)
+        assert "Nothing to change" in text_of(page)
 
     @pytest.mark.parametrize("wrong", [{"title": " "}, {"split": "secret"}, {"licence": "x" * 101}])
     def test_what_is_wrong_changes_nothing(self, cast, wrong):

@@ -179,7 +179,7 @@ class TestPages:
         page = client_of(cast.alice).get(url("study-pay", study.slug))
         words = text_of(page)
         assert "0.60 EUR" in words
-        assert "below the floor" in words
+        assert "below the minimum rate" in words
         assert "1 of 1 earn s less" in words or "earns less" in words
         assert enrollment.short_pseudonym in words
 

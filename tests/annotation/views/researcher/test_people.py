@@ -133,7 +133,7 @@ class TestTable:
         assert "Everybody (3)" in words
 
     def test_nobody(self, cast, study):
-        assert "Nobody has come in yet" in text_of(client_of(cast.alice).get(url("study-people", "mine")))
+        assert "Nobody has joined yet" in text_of(client_of(cast.alice).get(url("study-people", "mine")))
 
     def test_filter(self, cast, study):
         labels_make(study, [[1, 1]])
@@ -225,7 +225,7 @@ class TestActions:
         response = act(client, person, "suspend", text="Please write to us.", set_aside="on")
         assert response.status_code == 302
         page = text_of(client.get(response["Location"]))
-        assert "They are suspended" in page
+        assert "The annotator is suspended" in page
         assert "Please write to us." in page
         person.refresh_from_db()
         assert person.suspended_because == "careless"

@@ -31,7 +31,7 @@ class TestCreate:
 
     def test_an_address_of_another_page_is_not_taken(self, cast, dataset):
         form = study_fields(dataset, title="New", nonce="")
-        assert "is the address of another page" in text_of(
+        assert "is reserved; choose another one" in text_of(
             client_of(cast.alice).post(url("study-create"), form)
         )
         assert study_create(dataset=dataset, title="Preview").slug.startswith("preview-")
@@ -91,7 +91,7 @@ class TestCreate:
             ({"overlap": 0}, "greater than or equal to 1"),
             ({"overlap": "four"}, "Enter a whole number."),
             ({"qualification_pass": 3}, "The test has 2 questions; more cannot be right."),
-            ({"qualification_pass": 0}, "With 0 everybody passes"),
+            ({"qualification_pass": 0}, "With 0, everyone passes"),
             (
                 {"qualification_size": 13, "qualification_pass": 9},
                 "pairs has 12 pairs with a known right answer",
@@ -190,7 +190,7 @@ class TestEdit:
         study.refresh_from_db()
         assert (study.tie_policy, study.qualification_size) == ("tie", 0)
         assert (study.dataset.name, study.kind) == ("pairs", "pairwise")
-        assert "Fixed since the study was opened" in text_of(
+        assert "Fixed: the study has been opened" in text_of(
             client_of(cast.alice).get(url("study-edit", "mine"))
         )
 
@@ -244,7 +244,7 @@ class TestEstimate:
 
     def test_below_the_floor(self, cast, dataset):
         page = text_of(self.estimate(cast.alice, dataset, pay_floor_per_hour="9", assumed_seconds="72"))
-        assert "Below your least per hour" in page
+        assert "Below your minimum hourly rate" in page
 
     def test_a_form_that_is_wrong_elsewhere_is_still_estimated(self, cast, dataset):
         assert "= 30 labels" in text_of(self.estimate(cast.alice, dataset, title="", lease_minutes="x"))

@@ -30,7 +30,7 @@ class TestPage:
         page = text_of(client_of(cast.alice).get(url("study-detail", "mine")))
         assert "0 of 48 labels" in page
         assert "No labels yet" in page
-        assert "Nobody has come in yet" in page
+        assert "Nobody has joined yet" in page
 
     def test_one_label_an_item_is_not_enough(self, cast, study):
         labels_make(study, [[1, None], [None, 2]])
@@ -70,7 +70,7 @@ class TestPage:
             "Agreed to take part": 5,
             "Read the guidelines": 4,
             "Passed the test": 2,
-            "Gave a label": 0,
+            "Submitted a label": 0,
             "Finished": 1,
         }
         assert "1 did not pass the test. 1 declined." in text_of(response)
@@ -204,7 +204,7 @@ class TestPace:
 
     def test_all_there(self, wide):
         found, _ = self.pace(wide, hours=2, labels=10, wanted=10)
-        assert found.reason == "All labels are there."
+        assert found.reason == "All labels are complete."
 
 
 def test_the_steps_of_everybody(cast, study):
@@ -225,11 +225,11 @@ def test_the_steps_of_everybody(cast, study):
     assert steps == {
         "Entered": 9,
         "Agreed to take part": 8,
-        "May take part": 6,
+        "Eligible": 6,
         "Read the guidelines": 5,
         "Finished the training": 4,
         "Passed the test": 2,
-        "Gave a label": 0,
+        "Submitted a label": 0,
         "Finished": 0,
     }
     assert response.context["funnel"].gone == [

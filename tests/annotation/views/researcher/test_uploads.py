@@ -1,6 +1,9 @@
 """Files that researchers send: datasets, ready-made criteria, and the items that a study offers."""
 
+import html
+import io
 import json
+import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -18,6 +21,14 @@ PAIR = {"id": "q1", "kind": "pairwise", "instruction": "Shorten this.", "respons
 
 def jsonl(*rows):
     return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def zipped(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, json.dumps(content))
+    return file.getvalue()
 
 
 def fields(content=None, called="pairs.jsonl", **changed):
@@ -90,6 +101,37 @@ class TestDataset:
         item = Item.objects.get()
         assert (item.gold, item.external_id) == ({"choice": 2}, "bar/0")
 
+    def test_a_zip_of_a_folder(self, cast):
+        rows = [{"input": "Shorten.", "output_1": "a", "output_2": "b", "label": 2}]
+        state = {
+            "user_id": "ann",
+            "instance_id_to_label_to_value": {"7": [[{"schema": "p", "name": "selection"}, "B"]]},
+        }
+        scheme = {"annotation_type": "pairwise", "name": "p", "description": "Which?", "items_key": "r"}
+        project = {
+            "config.yaml": {"annotation_schemes": [scheme], "data_files": ["items.jsonl"]},
+            "items.jsonl": {"id": "7", "text": "Shorten.", "r": ["a", "b"]},
+            "annotation_output/ann/user_state.json": state,
+        }
+        sent = fields(zipped({"Natural/dataset.json": rows}), "Dataset.ZIP", format="llmbar", name="bar")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        assert Item.objects.get().external_id == "Natural/0"
+        sent = fields(zipped(project), "project.zip", format="potato", name="spuds")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        assert Item.objects.get(dataset__name="spuds").labels.get().value == {"choice": 2}
+
+    @pytest.mark.parametrize("format", ["llmbar", "potato"])
+    def test_a_member_that_is_refused_is_named_and_nothing_is_stored(self, cast, format):
+        for members, words in (
+            ({"a/dataset.json": [], "../x": []}, "my.zip/../x: expected a path inside the archive"),
+            ({"a/dataset.json": [{"label": 3}], "config.yaml": 3}, "my.zip"),
+        ):
+            sent = fields(zipped(members), "my.zip", format=format)
+            response = client_of(cast.alice).post(url("dataset-upload"), sent)
+            assert words in text_of(response)
+            assert "touchstone-" not in text_of(response)
+            assert not Dataset.objects.exists()
+
     def test_a_data_dump(self, cast):
         answers = "".join(
             f'<row Id="{n}" PostTypeId="2" ParentId="9" Score="{20 * n}" Body="A{n}" />' for n in range(1, 5)
@@ -109,7 +151,7 @@ class TestDataset:
             ({"content": b""}, "file", "empty"),
             ({"called": "pairs.txt"}, "file", "Expected a file named .jsonl"),
             ({"name": "no spaces"}, "name", "Expected letters, digits"),
-            ({"name": "upload"}, "name", "address of another page"),
+            ({"name": "upload"}, "name", "reserved"),
             ({"split": "secret"}, "split", "Select a valid choice"),
             ({"criteria": "none-such"}, "criteria", "Select a valid choice"),
             ({"format": "xml"}, "format", "Select a valid choice"),
@@ -216,6 +258,16 @@ class TestMapping:
         assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
         assert Item.objects.get().gold == {"choice": 1}
 
+    def test_the_command_that_stores_the_verdicts_is_named(self, cast):
+        content = b"Question;First;Second;gpt\nWhy?;a;b;1\n"
+        chosen = ["instruction", "response_1", "response_2", "judge:"]
+        sent = fields(content, "my pairs.csv", mapped_file="my pairs.csv")
+        sent |= {"column": ["Question", "First", "Second", "gpt"], "field": chosen}
+        page = client_of(cast.alice).post(url("dataset-upload"), sent, follow=True)
+        command = "import_dataset generic 'my pairs.csv' --name uploaded --map Question=instruction"
+        assert "The verdicts of one judge in the file were not stored" in text_of(page)
+        assert command in html.unescape(text_of(page))
+
     def test_a_script_is_sent_on(self, cast):
         answer = client_of(cast.alice).post(url("dataset-upload"), fields(), headers={"HX-Request": "true"})
         assert answer.headers["HX-Redirect"] == url("dataset-detail", "uploaded")
@@ -229,7 +281,7 @@ class TestCriteria:
             response = client.post(url("dataset-criteria", "mine"), {"criteria": "helm-instruct"})
             assert response.status_code == 302
         assert Criterion.objects.count() == 5
-        assert "They were there already" in text_of(client.get(url("dataset-detail", "mine")))
+        assert "already has these criteria" in text_of(client.get(url("dataset-detail", "mine")))
 
     def test_other_words_are_refused(self, cast):
         dataset = dataset_make(name="mine", owner=cast.alice)

@@ -84,9 +84,9 @@ def test_the_only_one_left_is_not_the_only_one_there_is():
     fields = {"verdict": "single", "confidence_set": (KEYS["Ada"],)}
     part = tuple(replace(one, is_ranked=False) for one in (bea, cy))
     text = said(report(standings=(ada, *part, longest), **fields))
-    assert "the only judge that judged enough to be compared, so there was nothing to choose" in text
+    assert "the only judge that judged enough to be compared, so there was no choice" in text
     alone = said(report(standings=(ada, longest), **fields))
-    assert "It is the only judge here, so there was nothing to choose between." in alone
+    assert "It is the only judge here, so there was no choice." in alone
 
 
 def test_the_confidence_is_about_judges_that_may_be_chosen():

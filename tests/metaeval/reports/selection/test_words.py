@@ -46,7 +46,7 @@ def gap(value, spread=0.02):
 
 
 def standing(name, value, *, cost=0.002, **fields):
-    nothing = Estimate(NAN, NAN, NAN, n=0, reason="nobody measured it")
+    nothing = Estimate(NAN, NAN, NAN, n=0, reason="not measured")
     return Standing(
         key=KEYS[name],
         objective=estimate(value),
@@ -307,7 +307,7 @@ def test_the_content_is_plain_json_and_says_what_two_datasets_share():
     farm, _ = found.datasets
     assert (farm.n_instructions, farm.n_instructions_shared, farm.n_annotators) == (2, 1, 2)
     assert found.standing(KEYS["Cy"]).cost_per_1000 == {
-        "value": None, "low": None, "high": None, "n": 0, "reason": "nobody measured it"
+        "value": None, "low": None, "high": None, "n": 0, "reason": "not measured"
     }  # fmt: skip
     assert found.replaces["farm"]["advantage_probability"]["value"] == 0.8
 
@@ -318,7 +318,7 @@ def test_with_too_many_people_nobody_is_kept_apart(monkeypatch):
     assert given.parts[0].judged.labels.tolist() == [[1.0, 2.0], [0.0, pytest.approx(NAN, nan_ok=True)]]
     found = report(given, replaces={"farm": replacing(True)})
     assert found.replaces == {}
-    assert any("too many people" in note for note in found.notes)
+    assert any("too many annotators" in note for note in found.notes)
 
 
 def test_the_picture_has_the_front_and_keeps_what_is_free_apart():

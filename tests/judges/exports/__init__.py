@@ -1,0 +1,1 @@
+"""Judges as files of other tools."""
