@@ -10,7 +10,7 @@ from typing import Any
 
 NAMES = (
     *("loo", "stats", "engine", "judges", "claims", "timing", "pages", "reports"),
-    *("coverage", "simulations"),
+    *("scale", "coverage", "simulations"),
 )
 # What is measured on one core, so that neither side of a ratio has more.
 ONE_CORE = ("stats", "coverage", "simulations")
@@ -33,6 +33,8 @@ def main() -> int:
         metavar="FAMILY",
         help="of coverage and simulations: these families only, such as proportions or selection",
     )
+    parser.add_argument("--small", action="store_true", help="of reports: 2,000 items, without the 20,000")
+    parser.add_argument("--size", type=int, default=0, help="of scale: how many judgments")
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
     if arguments.name in ONE_CORE:
@@ -45,6 +47,14 @@ def main() -> int:
         if unknown := set(arguments.only) - set(getattr(module, "FAMILIES", ())):
             parser.error(f"{arguments.name} has no family {', '.join(sorted(unknown))}")
         options["only"] = arguments.only
+    if arguments.small:
+        if arguments.name != "reports":
+            parser.error(f"{arguments.name} has no small size")
+        options["small"] = True
+    if arguments.size:
+        if arguments.name != "scale":
+            parser.error(f"{arguments.name} has no size")
+        options["size"] = arguments.size
     figures: dict[str, float] = module.run(**options)
     for name, value in figures.items():
         print(f"  {name:44} {value:,.6g}")

@@ -3,8 +3,10 @@
 Figures, in microseconds of wall time a request, the database included: rendering the prompt, its hash, the
 claim, the stored answer, the verdict and the stored judgment. Prompts are of about 2 kB.
 
-- `microseconds_per_request`: on SQLite, in a file (the number to reach: below 100);
-- `microseconds_per_request_postgres`: on a private PostgreSQL server, where one can be started.
+- `microseconds_per_request`: on SQLite, in a file (the number to reach: 60);
+- `microseconds_per_request_postgres`: on a private PostgreSQL server, where one can be started (80).
+
+And what several workers make of one judge, `sharded_speedup_4` and `budget_overrun_requests`: see `bench.sharding`.
 """
 
 from __future__ import annotations
@@ -27,19 +29,35 @@ ROUNDS = 5
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run() -> dict[str, float]:
-    """Measure on both databases, each in a process of its own."""
+def run(*, quick: bool = False) -> dict[str, float]:
+    """Measure on both databases, each in a process of its own; quick: several workers alone, on fewer items."""
+    from bench import sharding
+    from bench.judges import mock_server
+
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder:
         figures = {"requests": float(ITEMS * 2 * JUDGES)}
-        figures["microseconds_per_request"] = _measured(f"sqlite:///{folder}/bench.sqlite3", folder)
+        if not quick:
+            figures["microseconds_per_request"] = _measured(f"sqlite:///{folder}/bench.sqlite3", folder)
         try:
             from tests.services import start_postgres
 
             url = start_postgres()
         except ImportError:
-            return figures
-        figures["microseconds_per_request_postgres"] = _measured(url, folder)
-        return figures
+            url = f"sqlite:///{folder}/sharded.sqlite3"
+        if not quick and url.startswith("postgres"):
+            figures["microseconds_per_request_postgres"] = _measured(_database(url, "micro"), folder)
+        with mock_server() as server:
+            shared = _database(url, "sharded") if url.startswith("postgres") else url
+            return figures | sharding.measure(shared, folder, server, quick=quick)
+
+
+def _database(server: str, name: str) -> str:
+    """Make a database on a PostgreSQL server; returns its URL."""
+    import psycopg
+
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return server.replace("/postgres?", f"/{name}?")
 
 
 def _measured(url: str, folder: str) -> float:

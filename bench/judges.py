@@ -6,6 +6,8 @@ Against the mock server in a process of its own, on SQLite in a file:
   asynchronous client that sends the same requests at the same concurrency and keeps nothing. Both in turns in one
   process (`bench.turns`): the median of the blocks, and the lowest and the highest of them beside it. The server takes
   200 ms an answer, which is quick for a model. The number to reach: 0.90.
+- `cli_ratio`: the same of the command `touchstone judge` over a file, which keeps its answers and verdicts in files;
+  both are processes of their own, their start included. The number to reach: 0.95.
 - `peak_mb_100k`: peak resident memory, in MB, of a process that judges 50,000 pairs in both orders: 100,000 requests;
   `seconds_100k` is what it takes for them. The number to reach: below 500.
 - `resent`: requests that are sent when the finished sweep runs again, also after its judgments were deleted: 0.
@@ -39,6 +41,7 @@ CONCURRENCY = 32
 MODEL = "mock-slow-200"
 PAIRS = 400
 MANY_PAIRS = 50_000
+FILE_PAIRS = 1_000
 SHARING_PAIRS = 25
 STRATEGIES = ("vanilla", "rules", "cot", "swap", "swap_cot", "metrics", "reference_self", "metrics_reference")
 
@@ -47,8 +50,10 @@ def run(*, quick: bool = False) -> dict[str, float]:
     """Measure; each part in a process and a database of its own."""
     figures: dict[str, float] = {}
     for part in ("http", "sharing", "memory"):
-        with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder, _mock_server() as url:
+        with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder, mock_server() as url:
             figures |= _measured(part, url, folder, quick=quick)
+    with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder, mock_server() as url:
+        figures |= _cli(url, Path(folder), quick=quick)
     try:
         from bench import judges_local
 
@@ -59,7 +64,8 @@ def run(*, quick: bool = False) -> dict[str, float]:
 
 
 @contextmanager
-def _mock_server() -> Iterator[str]:
+def mock_server() -> Iterator[str]:
+    """Run the mock server in a process of its own; yields its base URL."""
     command = [sys.executable, "-m", "judges.backends.mock_server"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -116,6 +122,69 @@ def _http(url: str, *, quick: bool) -> dict[str, float]:
     return ratio.figures("http_ratio") | {"resent": float(_sent(url) - before)}
 
 
+def _cli(url: str, folder: Path, *, quick: bool) -> dict[str, float]:
+    """Compare the command with a bare client, each a process over the same questions in a file."""
+    from judges.backends.openai_protocol import build_body
+    from judges.backends.wire import build_wire
+    from judges.standalone.items import items_of_file
+    from judges.strategies.presentation import view_presented
+    from judges.strategies.spec import JudgeSpec, build_strategy
+    from judges.strategies.types import Decoding
+
+    items, bodies = folder / "pairs.jsonl", folder / "bodies.jsonl"
+    text = "The quick brown fox jumps over the lazy dog, and nobody in the yard minds it very much. "
+    rows = [
+        {"id": f"p{k}", "instruction": f"Number {k}: {text * 3}", "responses": [f"{k} " + text * 4, text * 5]}
+        for k in range(FILE_PAIRS // 5 if quick else FILE_PAIRS)
+    ]
+    items.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    spec = {"strategy": "vanilla", "backend": "openai", "endpoint": url, "model": MODEL}
+    start = build_strategy(JudgeSpec.from_dict(spec))
+    with bodies.open("w") as file:
+        for view in items_of_file(items, "pairwise")[0]:
+            for order in (0, 1):
+                asked: Any = next(start(view_presented(view, order)))
+                wire = build_wire(asked, model=MODEL, decoding=Decoding(seed=99))
+                body = build_body(wire, structured="none", max_tokens_field="max_tokens", extra={})
+                file.write(f"{json.dumps(body)}\n")
+    numbers = iter(range(1_000))
+
+    def command() -> Spent:
+        number = next(numbers)
+        given = [
+            "--strategy",
+            "vanilla",
+            "--base-url",
+            url,
+            "--model",
+            MODEL,
+            "--concurrency",
+            str(CONCURRENCY),
+        ]
+        given += [
+            "--set",
+            f"decoding.seed={number}",
+            "--quiet",
+            "--out",
+            str(folder / f"verdicts-{number}.jsonl"),
+        ]
+        return _process_spent(["-m", "judges", "judge", str(items), *given])
+
+    ratio = in_turns(
+        "cli_ratio",
+        command,
+        lambda: _process_spent(["-m", "bench.judges", "bare", url, str(bodies)]),
+        blocks=1 if quick else 3,
+    )
+    return ratio.figures("cli_ratio")
+
+
+def _process_spent(arguments: list[str]) -> Spent:
+    with spent() as took:
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True)
+    return took
+
+
 def _bare_spent(url: str, bodies: list[bytes]) -> Spent:
     with spent() as took:
         asyncio.run(_ask_all(url, bodies))
@@ -126,7 +195,8 @@ def _bodies(judge: Any, dataset: Any, *, seed: int) -> list[bytes]:
     """Return what the judge asks, with another seed, as the bodies that are sent."""
     from judges.backends.openai_protocol import build_body
     from judges.backends.wire import build_wire
-    from judges.selectors.items import item_views, view_presented
+    from judges.selectors.items import item_views
+    from judges.strategies.presentation import view_presented
     from judges.strategies.spec import JudgeSpec, build_strategy
     from judges.strategies.types import Decoding
 
@@ -255,6 +325,9 @@ def _sent(url: str) -> int:
 
 
 def _main(part: str, url: str, argument: str) -> None:
+    if part == "bare":
+        asyncio.run(_ask_all(url, [line.encode() for line in Path(argument).read_text().splitlines()]))
+        return
     import django
 
     django.setup()

@@ -201,8 +201,10 @@ def _sweep_spent(judge: Any, dataset: Any) -> Spent:
 def _asked() -> list[dict[str, Any]]:
     """Return the requests of the last sweep, in the order in which they were asked."""
     from judges.models import ModelRequest
+    from judges.selectors.requests import requests_asked
 
-    return list(ModelRequest.objects.order_by("created_at", "hash").values_list("payload", flat=True))
+    rows = ModelRequest.objects.select_related("form").order_by("created_at", "hash")
+    return [wire.payload() for wire in requests_asked(rows).values()]
 
 
 def _direct_spent(direct: Any, asked: list[dict[str, Any]]) -> Spent:

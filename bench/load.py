@@ -328,4 +328,4 @@ async def _entered(person: Person, log: Log) -> None:
                 return
         log.failures["no entry yet"] += 1
         await asyncio.sleep(PAUSE_AFTER_FAILURE)
-    raise RuntimeError("somebody does not get in")
+    raise RuntimeError("someone does not get in")

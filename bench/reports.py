@@ -1,31 +1,38 @@
 """What a researcher waits for: pages of reports, comparisons and decisions, reports made by a worker, files, lists.
 
 In one process, on SQLite in a temporary folder, through Django's test client: what is measured is our code and its
-queries, not a network. Pairs with four labels each, judged in both orders. Each page is opened three times; the
-figure is the median.
+queries, not a network. Pairs with four labels each, judged in both orders by 20 judges. Pages are opened three times;
+the figure is the median. A few minutes on a machine with nothing else to do. On a busy one read the processor time,
+which stands beside each figure as ``NAME_cpu``, in the same unit; `load` is what the machine had to do at the end.
 
 Figures
 -------
-report_fresh_ms, report_first_ms : first byte of the page of a stored report, looked at before, and never.
-report_made_ms : a report of that size, from the rows to the stored row.
-comparison_ms, decision_ms : pages looked at before, with nothing changed since, by the number of items.
-background_s : a report of the large size, made as a worker makes it.
-files_ms_FORMAT : that report as a file.
+report_first_ms, report_fresh_ms : first byte of the page of a stored report, never looked at, and looked at before.
+pictures_ms, pictures_again_ms : all drawings of that page, the first time and again.
+report_small_s, report_large_s : a report, from the rows to the stored row, as a worker makes it.
+files_ms_FORMAT : the report as a file.
+comparison_SIZE_ms, decision_SIZE_ms : pages looked at before, with nothing changed since.
+comparison_SIZE_made_s, decision_SIZE_made_s : the same, asked for and made.
 rows : judgments of the large size.
 export_s, export_peak_mb : these judgments as Parquet, in a process of its own.
-api_queries : the most that a list of the API takes.
+api_queries : the most that a list of the API takes, with a full page.
+filled_s : the rows of both sizes, which is no figure of the product.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
+from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +47,13 @@ LOOKS = 3
 CATEGORIES = ("Brainstorm", "Closed QA", "Coding", "Extract", "Generate", "Rewrite", "Summarize")
 
 
-def run(
-    *, quick: bool = False, small: int | None = None, large: int | None = None, judges: int = JUDGES
-) -> dict[str, float]:
-    """Measure; the figures by name. ``quick`` is a tenth of the size."""
+def run(*, quick: bool = False, small: bool = False) -> dict[str, float]:
+    """Measure; the figures by name. ``quick`` is a tenth of the sizes, ``small`` leaves the large one out."""
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as var:
         _setup(var)
         part = 10 if quick else 1
-        return measure(small or SMALL // part, large or LARGE // part, judges)
+        figures = measure(SMALL // part, 0 if small else LARGE // part, JUDGES)
+    return figures | {"load": os.getloadavg()[0]}
 
 
 def _setup(var: str) -> None:
@@ -66,8 +72,26 @@ def _setup(var: str) -> None:
     call_command("migrate", verbosity=0)
 
 
+class _Figures(dict[str, float]):
+    """Figures by name, and the processor time of each."""
+
+    def timed(self, name: str, make: Callable[[], Any], *, looks: int = 1) -> Any:
+        """Keep how long it takes, in the unit that its name ends with: the median of some looks."""
+        unit = 1000 if name.rpartition("_")[2] == "ms" or "_ms_" in name else 1
+        found: list[tuple[float, float]] = []
+        for _ in range(looks):
+            began, used = time.perf_counter(), time.process_time()
+            made = make()
+            found.append((time.perf_counter() - began, time.process_time() - used))
+        self[name], self[f"{name}_cpu"] = (
+            unit * statistics.median(each) for each in zip(*found, strict=True)
+        )
+        print(f"  {name:34} {self[name]:10,.2f}   cpu {self[f'{name}_cpu']:10,.2f}", flush=True)
+        return made
+
+
 def measure(small: int, large: int, judges: int) -> dict[str, float]:
-    """The figures, on the database that Django has."""
+    """The figures, on the database that Django has; 0 leaves a size out."""
     from django.core.cache import cache
     from django.urls import reverse
 
@@ -78,39 +102,50 @@ def measure(small: int, large: int, judges: int) -> dict[str, float]:
 
     user = user_make()
     client = client_of(user)
-    figures: dict[str, float] = {}
+    figures = _Figures()
 
-    def look(address: str) -> float:
-        began = time.perf_counter()
+    def look(address: str) -> bytes:
         answer = client.get(address, follow=True)
-        took = 1000 * (time.perf_counter() - began)
         assert answer.status_code == 200, (address, answer.status_code)
-        return took
+        return bytes(answer.content)
 
-    def made(dataset: Any) -> tuple[float, Any]:
-        began = time.perf_counter()
+    def made(dataset: Any) -> Any:
         report_request(user=user, dataset=dataset.name)
         report_jobs_work()
-        return time.perf_counter() - began, Report.objects.latest("pk")
+        return Report.objects.latest("pk")
 
-    dataset = dataset_fill("small", small, judges)
-    took, report = made(dataset)
-    figures["report_made_ms"] = 1000 * took
-    page = reverse("metaeval:report-detail", args=[report.pk])
-    cache.clear()
-    figures["report_first_ms"] = look(page)
-    figures["report_fresh_ms"] = _median(lambda: look(page))
-    for suffix in ("html", "md", "json", "tex", "csv", "pdf", "zip"):
-        address = f"{page}report.{suffix}"
-        if client.get(address).status_code == 200:
-            figures[f"files_ms_{suffix}"] = look(address)
-    _looks("small", dataset, look, figures)
-    dataset = dataset_fill("large", large, judges)
-    figures["rows"] = large * judges * 2
-    figures["background_s"], _ = made(dataset)
-    _looks("large", dataset, look, figures)
-    figures |= _queries(user, dataset.name) | _export(dataset.name)
-    return figures
+    filled = 0.0
+    for name, items in (("small", small), ("large", large)):
+        if not items:
+            continue
+        began = time.perf_counter()
+        dataset = dataset_fill(name, items, judges)
+        filled += time.perf_counter() - began
+        report = figures.timed(f"report_{name}_s", partial(made, dataset))
+        if name == "small":
+            page = reverse("metaeval:report-detail", args=[report.pk])
+            cache.clear()
+            html = figures.timed("report_first_ms", partial(look, page))
+            figures.timed("report_fresh_ms", partial(look, page), looks=LOOKS)
+            drawings = [
+                unescape(found) for found in re.findall(r'hx-get="([^"]+/pictures/[^"]+)"', html.decode())
+            ]
+            assert drawings, "the page has no drawings"
+            for place in ("pictures_ms", "pictures_again_ms"):
+                figures.timed(place, lambda drawings=drawings: [look(one) for one in drawings])  # type: ignore[misc]
+            for suffix in ("html", "md", "json", "tex", "csv", "pdf", "zip"):
+                if client.get(address := f"{page}report.{suffix}").status_code == 200:
+                    figures.timed(f"files_ms_{suffix}", partial(look, address))
+        for page in ("comparison", "decision"):
+            address = reverse(f"metaeval:dataset-{page}", args=[dataset.name])
+            figures.timed(
+                f"{page}_{name}_made_s",
+                lambda address=address: (look(f"{address}?now=1"), report_jobs_work()),  # type: ignore[misc]
+            )
+            look(address)
+            figures.timed(f"{page}_{name}_ms", partial(look, address), looks=LOOKS)
+    figures["filled_s"], figures["rows"] = filled, (large or small) * judges * 2
+    return figures | _queries(user, dataset.name) | _export(dataset.name)
 
 
 def _queries(user: Any, dataset: str) -> dict[str, float]:
@@ -146,26 +181,6 @@ def _export(dataset: str) -> dict[str, float]:
             time.sleep(0.05)
     assert process.returncode == 0
     return {"export_s": time.perf_counter() - began, "export_peak_mb": peak / 1e6}
-
-
-def _looks(name: str, dataset: Any, look: Callable[[str], float], figures: dict[str, float]) -> None:
-    """Pages of a comparison and a decision: made once, by whoever makes them, then looked at again."""
-    from django.urls import reverse
-
-    from metaeval.services.report_jobs import report_jobs_work
-
-    for page in ("comparison", "decision"):
-        address = reverse(f"metaeval:dataset-{page}", args=[dataset.name])
-        began = time.perf_counter()
-        look(f"{address}?now=1")
-        report_jobs_work()
-        figures[f"{page}_{name}_made_s"] = time.perf_counter() - began
-        look(address)
-        figures[f"{page}_{name}_ms"] = _median(lambda address=address: look(address))  # type: ignore[misc]
-
-
-def _median(look: Callable[[], float]) -> float:
-    return statistics.median(look() for _ in range(LOOKS))
 
 
 def dataset_fill(name: str, items: int, judges: int) -> Any:
@@ -280,18 +295,29 @@ def _responses(dataset: Any, items: list[int], instructions: list[int], rng: np.
 
 
 def _insert(model: Any, rows: Iterable[dict[str, Any]]) -> None:
-    """Rows straight into their table: a million objects would take minutes. What is not given is the default."""
+    """Rows straight into their table: a million objects would take minutes. What is not given is the default.
+
+    All rows give the same fields.
+    """
     from django.db import connection, transaction
 
+    rows = iter(rows)
+    first = next(rows)
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     blank = model()
-    fixed = {field.attname: field.pre_save(blank, add=True) for field in fields}
+    fixed = [field.get_db_prep_save(field.pre_save(blank, add=True), connection) for field in fields]
+    given = [(place, field) for place, field in enumerate(fields) if field.attname in first]
     quoted = connection.ops.quote_name
     names = ", ".join(quoted(field.column) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
     statement = f"INSERT INTO {quoted(model._meta.db_table)} ({names}) VALUES ({marks})"
-    prepared = (
-        [field.get_db_prep_save((fixed | row)[field.attname], connection) for field in fields] for row in rows
-    )
+
+    def prepared() -> Iterator[list[Any]]:
+        for row in chain([first], rows):
+            values = fixed.copy()
+            for place, field in given:
+                values[place] = field.get_db_prep_save(row[field.attname], connection)
+            yield values
+
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(statement, prepared)
+        cursor.executemany(statement, prepared())

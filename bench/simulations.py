@@ -16,6 +16,7 @@ FAMILIES = (
     "labels",
     "errors",
     "selection",
+    "juries",
     "verdicts",
     "distributions",
     "sequences",
