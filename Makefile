@@ -81,7 +81,7 @@ docs-pictures: install-dev  ## Take the pictures in docs/images again, of the de
 	$(BIN)/python -m docs.pictures
 
 bench: install-dev  ## Run every benchmark; peers go into environments of their own
-	@for name in loo stats engine judges claims pages coverage simulations; do $(BIN)/python -m bench $$name --json || exit 1; done
+	@for name in loo stats engine judges claims pages reports coverage simulations; do $(BIN)/python -m bench $$name --json || exit 1; done
 
 clean:  ## Remove environments and local data
 	rm -rf $(VENV) .venv-peers .venv-vllm .venv-litellm var

@@ -57,7 +57,7 @@ class TouchstoneAdminSite(AdminSite):
 
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if request.method == "POST" and not all(map(_is_key, request.POST.getlist("_selected_action"))):
-                raise BadRequest("An action was sent for something that is no row.")
+                raise BadRequest("An action was sent for something that isn't a row.")
             return view(request, *args, **kwargs)
 
         return super().admin_view(update_wrapper(checked, view), cacheable)

@@ -51,11 +51,11 @@ def _answers(page: Callable[..., HttpResponse], status: int, message: str) -> Ca
     return answer
 
 
-bad_request = _answers(defaults.bad_request, 400, "The request cannot be read.")
-permission_denied = _answers(defaults.permission_denied, 403, "This is not allowed.")
-page_not_found = _answers(defaults.page_not_found, 404, "There is nothing at this address.")
+bad_request = _answers(defaults.bad_request, 400, "The request can't be read.")
+permission_denied = _answers(defaults.permission_denied, 403, "This isn't allowed.")
+page_not_found = _answers(defaults.page_not_found, 404, "There is no page at this address.")
 _broken = _answers(
-    defaults.server_error, 500, "Something broke on our side. It has been written down; try again later."
+    defaults.server_error, 500, "Something went wrong on our side. The error was recorded; try again later."
 )
 
 

@@ -189,9 +189,11 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "config.api.schema.problems_add",
+        "config.api.examples.examples_add",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ItemKind": "annotation.models.Kind",
+        "PartRole": "metaeval.api.selections.PART_ROLES",
         "EndpointKind": "judges.models.configurations.ENDPOINT_CHOICES",
         "StudyState": "annotation.models.StudyState",
         "SweepState": "judges.models.SweepState",
@@ -252,6 +254,8 @@ CELERY_TIMEZONE = "UTC"
 EXPORTS_DIR = Path(env.str("EXPORTS_DIR", default=str(VAR_DIR / "exports")))
 EXPORTS_MAX_BYTES = env.int("EXPORTS_MAX_BYTES", default=10 * 2**30)
 EXPORTS_KEEP_HOURS = env.int("EXPORTS_KEEP_HOURS", default=72)
+# Files of verdicts that wait to be stored; they share it too, and it is kept as long.
+IMPORTS_DIR = Path(env.str("IMPORTS_DIR", default=str(VAR_DIR / "imports")))
 
 # --- Web ---------------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -109,4 +109,4 @@ def stop_in_process_worker() -> None:
     with _lock:
         worker, _worker = _worker, None
     if worker is not None and not worker.stop():
-        logger.warning("The in-process worker did not end in time; its leases run out by themselves.")
+        logger.warning("The in-process worker did not end in time; its leases will expire.")

@@ -4,6 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
 Schema = dict[str, Any]
 DEEPEST = 3
 
@@ -15,7 +18,7 @@ class FieldRow:
     name: str
     kind: str
     required: bool
-    words: str
+    words: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,14 @@ class OperationRow:
     method: str
     path: str
     summary: str
-    words: str
+    words: SafeString
     scope: str
     parameters: list[FieldRow]
     body: list[FieldRow]
     answer: list[FieldRow]
     statuses: list[tuple[str, str]]
     example: str
+    answered: str
 
 
 def operations_listed(schema: Schema) -> list[tuple[str, list[OperationRow]]]:
@@ -48,7 +52,10 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
     words, _, scope = operation.get("description", "").partition("\n\nScope: ")
     parameters = [
         FieldRow(
-            one["name"], _kind(schema, one["schema"]), one.get("required", False), one.get("description", "")
+            one["name"],
+            _kind(schema, one["schema"]),
+            one.get("required", False),
+            with_code(one.get("description", "")),
         )
         for one in operation.get("parameters", [])
     ]
@@ -64,15 +71,35 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
         operation["operationId"],
         method.upper(),
         path,
-        operation["summary"],
-        words,
+        operation["summary"].replace("`", ""),
+        with_code(words),
         scope.strip("`."),
         parameters,
         _fields(schema, body.get("schema", {})),
         _fields(schema, shown),
         [(status, answer["description"]) for status, answer in operation["responses"].items()],
         json.dumps(examples[0], indent=2) if examples else "",
+        next(
+            (
+                json.dumps(found, indent=2)
+                for found in map(_answered, operation["responses"].values())
+                if found
+            ),
+            "",
+        ),
     )
+
+
+def with_code(words: str) -> SafeString:
+    """What stands between backticks as code."""
+    parts = words.split("`")
+    shown = ((format_html("<code>{}</code>", part) if k % 2 else part,) for k, part in enumerate(parts))
+    return format_html_join("", "{}", shown)
+
+
+def _answered(answer: Schema) -> Any:
+    media = answer.get("content", {}).get("application/json", {})
+    return next((one["value"] for one in media.get("examples", {}).values()), None)
 
 
 def _resolved(schema: Schema, part: Schema) -> Schema:
@@ -91,7 +118,8 @@ def _fields(schema: Schema, part: Schema, prefix: str = "", depth: int = 0) -> l
     for name, field in part.get("properties", {}).items():
         whole = _resolved(schema, field)
         words = field.get("description", "") or whole.get("description", "")
-        rows.append(FieldRow(prefix + name, _kind(schema, field), name in part.get("required", ()), words))
+        is_required = name in part.get("required", ())
+        rows.append(FieldRow(prefix + name, _kind(schema, field), is_required, with_code(words)))
         inner = _resolved(schema, whole.get("items", {})) if whole.get("type") == "array" else whole
         if "properties" in inner and depth < DEEPEST:
             dots = f"{prefix}{name}{'[]' if inner is not whole else ''}."

@@ -16,8 +16,9 @@ KEY = OpenApiParameter(
     KEY_HEADER,
     {"type": "string", "minLength": 1, "maxLength": MOST_KEY, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="The same key with the same body has one effect and one answer, for a day.",
+    description="The same key with the same body has one effect and one answer, for 24 hours.",
 )
+MORE_PROBLEMS = {"post": (409, 413, 415, 422), "patch": (409, 413, 415, 422), "delete": (409,), "get": (409,)}
 PROBLEM: dict[str, Any] = {
     "type": "object",
     "description": "What was refused, and why (RFC 9457).",
@@ -88,7 +89,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
         """A bearer token."""
-        return {"type": "http", "scheme": "bearer", "description": "Made under *Account > API tokens*."}
+        return {"type": "http", "scheme": "bearer", "description": "Created under *Account > API tokens*."}
 
 
 def problems_add(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def problems_add(result: dict[str, Any], generator: Any, request: Any, public: b
     usual = (400, 401, 403, 404, 406, 429)
     for operations in result["paths"].values():
         for method, operation in operations.items():
-            statuses = (*usual, *((409, 413, 415, 422) if method in ("post", "patch") else ()))
+            statuses = (*usual, *MORE_PROBLEMS.get(method, ()))
             for status in sorted(statuses):
                 operation["responses"][str(status)] = {
                     "description": PROBLEMS[status].title,

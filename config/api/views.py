@@ -13,13 +13,14 @@ from rest_framework.reverse import reverse
 
 from annotation.api.base import ApiView
 from annotation.models import RESOURCES
-from config.api.pages import operations_listed
+from config.api.pages import operations_listed, with_code
 from config.api.schema import schema_make
 from web.api.problems import PROBLEMS
 
 LINKS = (
+    "token",
     *("datasets", "labels", "studies", "strategies", "endpoints", "judges", "sweeps", "judgments"),
-    *("reports", "decisions", "webhooks", "schema", "docs"),
+    *("reports", "preregistrations", "decisions", "exports", "webhooks", "schema", "docs"),
 )
 
 
@@ -51,7 +52,7 @@ def docs(request: HttpRequest) -> HttpResponse:
     context = {
         "tags": operations_listed(schema_make()),
         "resources": RESOURCES.items(),
-        "problems": PROBLEMS.items(),
+        "problems": [(status, one, with_code(one.advice)) for status, one in PROBLEMS.items()],
         "section": "api",
     }
     return render(request, "api_docs.html", context)
