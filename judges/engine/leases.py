@@ -67,6 +67,7 @@ def range_claim(
     engines: Collection[tuple[int, str]] = (),
     sweep_id: int | None = None,
     queues: Collection[str] | None = None,
+    without: Collection[int] = (),
 ) -> RunRange | None:
     """Claim the next range, of the highest priority and of the oldest sweep first; None if there is none for us.
 
@@ -80,8 +81,10 @@ def range_claim(
         load another one: together they may not fit.
     queues : collection of str, optional
         Only runs of these queues, or of none.
+    without : collection of int
+        Runs that are not taken up.
     """
-    rows = ranges_open(sweep_id=sweep_id, queues=queues)
+    rows = ranges_open(sweep_id=sweep_id, queues=queues).exclude(run__in=without)
     if engines:
         loaded = Q()
         for engine_at, model in engines:
@@ -354,6 +357,20 @@ def budget_reserve(*, meter: Meter, owner: str, lease: float, more: float, at_on
         else:
             rows.filter(owner=owner).delete()
     meter.reserved(granted, limit=limit, spent=spent, others=others)
+
+
+def others_affordable(*, sweep_id: int, queues: Collection[str] | None, without: Collection[int]) -> bool:
+    """Whether a sweep has ranges that a worker is at, or that are open beside those of the runs `without`.
+
+    Their judges may be cheaper: a budget is spent when there are none.
+    """
+    held = RunRange.objects.filter(Exists(_alive()), run__sweep_id=sweep_id)
+    return held.exists() or ranges_open(sweep_id=sweep_id, queues=queues).exclude(run__in=without).exists()
+
+
+def run_requests(*, run_id: int) -> tuple[int, float, int]:
+    """Return how many requests of a run were answered, and what they took in US dollars and in tokens."""
+    return SweepRun.objects.values_list("n_requests", "cost", "n_tokens").get(pk=run_id)
 
 
 def budgets_release(*, owner: str, sweep_ids: Collection[int] | None = None) -> None:

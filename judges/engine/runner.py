@@ -108,6 +108,15 @@ def worker_name() -> str:
     return uuid.uuid4().hex[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class _TooDear:
+    """A run whose next request is expected to cost more than its sweep has left."""
+
+    sweep_id: int
+    amount: float
+    message: str
+
+
 @dataclass(slots=True, eq=False)
 class _Session:
     sweep_id: int | None
@@ -126,6 +135,7 @@ class _Session:
     asked: dict[Transport, ModelRef] = field(default_factory=dict)
     meters: dict[tuple[int, bool], Meter] = field(default_factory=dict)
     afford_at: dict[Meter, float] = field(default_factory=dict)
+    too_dear: dict[int, _TooDear] = field(default_factory=dict)
     supply: Supply = field(default_factory=Supply)
     n_runs: int = 0
     claim_at: float = 0.0
@@ -223,6 +233,7 @@ class _Session:
                 engines=self._engines(),
                 sweep_id=self.sweep_id,
                 queues=self.queues,
+                without=self.too_dear,
             )
             if row is None:
                 break
@@ -234,8 +245,10 @@ class _Session:
                 leases.sweeps_settle()
         if claimed:
             self._share()
-        if self.engine.runs and leases.ranges_open(sweep_id=self.sweep_id, queues=self.queues).exists():
+        open_to_others = leases.ranges_open(sweep_id=self.sweep_id, queues=self.queues)
+        if self.engine.runs and open_to_others.exclude(run__in=self.too_dear).exists():
             self.on_more()
+        self._stop_spent()
 
     def _busy(self) -> dict[int | None, int]:
         """Return the endpoints that have works to start, and the highest priority that these are of."""
@@ -277,7 +290,7 @@ class _Session:
         }
         transport = next((route.transport for route in routes.values()), None)
         asked = {(route.transport, route.model) for route in routes.values()}
-        if len(asked) == 1 and row.n_requests:
+        if len(asked) == 1:
             ((where, model),) = asked
             where.remember(model, n=row.n_requests, cost=row.cost, tokens=row.n_tokens)
         is_priced = any(route.transport.is_priced for route in routes.values())
@@ -401,8 +414,9 @@ class _Session:
             self._over_budget(transport, request)
 
     def _afford(self, transport: Transport, request: InFlightRequest) -> None:
-        """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
+        """Reserve more of a budget; where there is no more, and no other worker may give some back, leave the run."""
         now = time.monotonic()
+        self._learn(transport, request)
         meter = transport.shut(
             request
         )  # asked anew: answers that came since may have changed what is expected
@@ -420,20 +434,41 @@ class _Session:
                     run.waits |= waits
                     self.engine.stop_run(run)
         elif meter.n_sent == 0 and not meter.others:
-            cost, tokens = transport.typical(request.wire)
-            message = meter.message(request.asked, cost if meter.is_money else tokens)
-            self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
+            self._leave(transport, request, meter)
+
+    def _learn(self, transport: Transport, request: InFlightRequest) -> None:
+        """Take over what the requests of a run took that other workers sent since we claimed it."""
+        run, model = request.payer, request.wire.model
+        if not transport.knows(model) and len({route.model for route in run.routes.values()}) == 1:
+            n, cost, tokens = leases.run_requests(run_id=run.run_id)
+            transport.remember(model, n=n, cost=cost, tokens=tokens)
 
     def _over_budget(self, transport: Transport, request: InFlightRequest) -> None:
-        """Stop a sweep whose budget pays for no request of a batch, unless another worker may give some back."""
+        """Leave a run whose budget pays for no request of a batch, unless another worker may give some back."""
         cost, tokens = transport.typical(request.wire)
         for meter in request.payer.meters:
             self._reserve(meter)
-            amount = cost if meter.is_money else tokens
             free = meter.limit - meter.spent - meter.others
-            if not meter.others and free < amount:
-                message = meter.message(request.asked, amount)
-                self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
+            if not meter.others and free < (cost if meter.is_money else tokens):
+                self._leave(transport, request, meter)
+
+    def _leave(self, transport: Transport, request: InFlightRequest, meter: Meter) -> None:
+        """Give back a run that is too dear for what is left: other judges of the sweep may be cheaper."""
+        cost, tokens = transport.typical(request.wire)
+        amount = cost if meter.is_money else tokens
+        message = meter.message(request.asked, amount)
+        self.too_dear[request.payer.run_id] = _TooDear(meter.sweep_id, amount, message)
+        self.engine.stop_run(request.payer, grace=self.options.cancel_grace)
+
+    def _stop_spent(self) -> None:
+        """Stop the sweeps of which nothing is left that their budgets pay for."""
+        for sweep_id in {run.sweep_id for run in self.too_dear.values()}:
+            if leases.others_affordable(sweep_id=sweep_id, queues=self.queues, without=self.too_dear):
+                continue
+            runs = {pk: run for pk, run in self.too_dear.items() if run.sweep_id == sweep_id}
+            cheapest = min(runs.values(), key=lambda run: run.amount)
+            self._stop_sweep(sweep_id, cheapest.message, state=SweepState.PAUSED)
+            self.too_dear = {pk: run for pk, run in self.too_dear.items() if pk not in runs}
 
     def _reserve(self, meter: Meter, *, more: float = 0.0, at_once: int = 0) -> None:
         leases.budget_reserve(

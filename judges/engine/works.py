@@ -436,9 +436,14 @@ class Transport:
         price_prompt, price_completion = self.price(wire.model)
         return (prompt * price_prompt + completion * price_completion) / 1e6, prompt + completion
 
+    def knows(self, model: str) -> bool:
+        """Whether it is known what requests to a model take."""
+        return model in self._seen
+
     def remember(self, model: str, *, n: int, cost: float, tokens: int) -> None:
-        """Take over what requests to a model took in an earlier session, where this one has seen none."""
-        self._seen.setdefault(model, (n, cost, float(tokens)))
+        """Take over what requests to a model took in another session, where this one has seen none."""
+        if n:
+            self._seen.setdefault(model, (n, cost, float(tokens)))
 
     def _has_room(self) -> bool:
         n_sent = len(self.sent)

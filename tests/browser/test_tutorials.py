@@ -126,9 +126,14 @@ def right_key(page: Page) -> str:
 
 def answer(page: Page, key: str) -> None:
     press(page, key)
+    asked = page.locator("form[data-assignment]").get_attribute("data-assignment")
     # Drafts are sent too, and the page speaks of them: only the answer's own response says that it is kept.
     with page.expect_response(
         lambda found: found.request.method == "POST" and not found.url.endswith("/draft/")
     ):
         page.keyboard.press("Enter")
+    # The next key is for what comes next, which takes this one's place a moment after the response.
+    page.wait_for_function(
+        "asked => document.querySelector('form[data-assignment]')?.dataset.assignment !== asked", arg=asked
+    )
     page.wait_for_load_state("networkidle")

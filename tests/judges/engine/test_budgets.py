@@ -10,7 +10,7 @@ from django.utils import timezone
 from judges.backends.errors import TransientBackendError
 from judges.backends.openai import OpenAIBackend
 from judges.backends.wire import WireRequest
-from judges.models import BudgetReservation, SweepRun
+from judges.models import BudgetReservation, RunRange, SweepRun, Worker
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
@@ -56,6 +56,44 @@ def test_four_workers_do_not_spend_more_than_the_budget(budget):
     assert bill.total >= float(budget) - WORKERS * bill.price  # and it is not left lying either
     assert spent(sweep) == pytest.approx(bill.total)
     assert not BudgetReservation.objects.exists()
+
+
+def half_spent_sweep():
+    """Its first judge has no answer yet, and its first request may cost more than is left; the second one's cost 2 cents."""
+    endpoint = endpoint_make(price_input=Decimal(1000), price_output=Decimal(1000), max_concurrency=8)
+    judges = [judge_make(endpoint, f"model-{n}") for n in range(2)]
+    sweep = sweep_make(judges, dataset_make(pairs=40), budget=Decimal("1.00"))
+    known = SweepRun.objects.get(sweep=sweep, judge=judges[1])
+    SweepRun.objects.filter(pk=known.pk).update(n_requests=30, cost=0.6)
+    return sweep, known
+
+
+def test_a_judge_that_is_not_affordable_leaves_the_rest_to_one_that_is():
+    sweep, _ = half_spent_sweep()
+    bill = Bill(0.02)
+    run_instant(bill.answer)
+    sweep.refresh_from_db()
+    assert sweep.state == "paused"
+    assert "budget of $1.00 is reached: $1.0000 is spent" in sweep.message
+    assert bill.n == 20
+    assert not BudgetReservation.objects.exists()
+
+
+def test_a_judge_that_is_not_affordable_does_not_stop_one_that_another_worker_has():
+    sweep, known = half_spent_sweep()
+    Worker.objects.create(name="other", lease_until=timezone.now() + timedelta(minutes=1))
+    held = RunRange.objects.filter(run=known)
+    held.update(owner="other")
+    bill = Bill(0.02)
+    run_instant(bill.answer)
+    sweep.refresh_from_db()
+    assert sweep.state == "running"
+    assert bill.n == 0
+    assert not RunRange.objects.filter(run__sweep=sweep).exclude(owner="other").exclude(owner="").exists()
+    held.update(owner="")
+    run_instant(bill.answer)
+    sweep.refresh_from_db()
+    assert (sweep.state, bill.n) == ("paused", 20)
 
 
 def test_requests_that_time_out_count_as_spent():
