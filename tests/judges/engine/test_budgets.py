@@ -59,7 +59,7 @@ def test_four_workers_do_not_spend_more_than_the_budget(budget):
 
 
 def half_spent_sweep():
-    """Its first judge has no answer yet, and its first request may cost more than is left; the second one's cost 2 cents."""
+    """The first request of its first judge may cost more than is left; the second judge's cost 2 cents each."""
     endpoint = endpoint_make(price_input=Decimal(1000), price_output=Decimal(1000), max_concurrency=8)
     judges = [judge_make(endpoint, f"model-{n}") for n in range(2)]
     sweep = sweep_make(judges, dataset_make(pairs=40), budget=Decimal("1.00"))
