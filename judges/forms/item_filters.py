@@ -1,18 +1,15 @@
 """The filter of a list of items, as its address has it.
 
-Any table or picture leads to the items behind one of its cells by such an address: `items_url` makes it.
+Any table or picture leads to the items behind one of its cells by such an address (`judges.selectors.item_addresses`).
 """
 
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
-from django.urls import get_script_prefix, reverse
 
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Study, User
@@ -38,31 +35,6 @@ class CellFigure:
     label: str
     value: str
     n: int | None
-
-
-def items_url(dataset: str, **asked: Any) -> str:
-    """The address of a dataset's items that fit; what is empty is left out.
-
-    Parameters
-    ----------
-    dataset : str
-        Its name.
-    asked
-        ``judge`` (one or several primary keys or fingerprints), ``category``, ``subset``, ``kind``, ``study`` (its
-        slug), ``case`` (of `CASES`), ``sort`` (of `SORTS`), ``q``; of a cell of a confusion table
-        ``people`` or ``gold`` (the choice; of other kinds 1 for the positive side and 2 for the other, with ``mark``
-        where a mark makes the sides) and ``verdict`` (``right`` or ``wrong``). Of the cell that leads there
-        ``figure`` (its name), ``value`` (as text) and ``n``.
-    """
-    url = _items_path(dataset, get_script_prefix())
-    given = {name: value for name, value in asked.items() if value not in (None, "", (), [])}
-    return f"{url}?{urlencode(given, doseq=True)}" if given else url
-
-
-@lru_cache(maxsize=256)
-def _items_path(dataset: str, _prefix: str) -> str:
-    """Looked up once: a report has a thousand of these addresses."""
-    return reverse("metaeval:dataset-items", args=[dataset])
 
 
 def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[ItemFilter, Study | None]:

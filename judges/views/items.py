@@ -30,9 +30,9 @@ from judges.forms.item_filters import (
     cell_query_of,
     item_filter_from,
     item_query_of,
-    items_url,
 )
 from judges.forms.judgment_filters import number_from, with_query
+from judges.selectors.item_addresses import items_url
 from judges.selectors.item_list import (
     CASES,
     SHORT,

@@ -1,6 +1,7 @@
 """Pictures as files, each drawn once: kept by the hash of what is drawn."""
 
 import re
+import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,7 +14,9 @@ from web.csv_text import CONTENT_TYPE as CSV_TYPE
 
 MOST_DRAWN_BYTES = 32_000_000
 KEPT_SECONDS = 900
-
+SHARED_SECONDS = 86_400
+PAGE = "html"
+"""The format that a page shows: the only one that processes share, since every look at the page asks for it."""
 
 _VERSION = re.compile("[0-9a-f]{16}")
 
@@ -36,7 +39,7 @@ PICTURE_FORMATS = {
     "pdf": PictureFormat("application/pdf", to_pdf),
     "png": PictureFormat("image/png", to_png),
     "csv": PictureFormat(CSV_TYPE, to_csv),
-    "html": PictureFormat("text/html; charset=utf-8", page_drawing),
+    PAGE: PictureFormat("text/html; charset=utf-8", page_drawing),
 }
 _drawn: BoundedCache[tuple[str, str], bytes] = BoundedCache(limit=MOST_DRAWN_BYTES, weight=len)
 
@@ -51,8 +54,14 @@ def picture_file(picture: Picture, suffix: str) -> bytes:
     """
 
     def draw() -> bytes:
-        made = PICTURE_FORMATS[suffix].draw(picture)
-        return made if isinstance(made, bytes) else made.encode()
+        key = f"drawing:{picture.digest}"
+        if suffix == PAGE and (shared := cache.get(key)) is not None:
+            return zlib.decompress(shared)
+        drawn = PICTURE_FORMATS[suffix].draw(picture)
+        made = drawn if isinstance(drawn, bytes) else drawn.encode()
+        if suffix == PAGE:
+            cache.set(key, zlib.compress(made), SHARED_SECONDS)
+        return made
 
     return _drawn.get((picture.digest, suffix), draw)
 

@@ -33,6 +33,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import Annotators
+from metaeval.services.drawings import report_draw
 from metaeval.services.page_contents import PageAsked, asked_to_verify, page_content
 from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report
 
@@ -178,11 +179,32 @@ def report_job_resume(*, job: ReportJob) -> bool:
 
 
 def report_jobs_work(stop: Callable[[], bool] = lambda: False) -> int:
-    """Make the reports that wait, one after the other; how many were stored. Any number of workers may do this."""
+    """Make the reports that wait, one after the other; how many were stored. Any number of workers may do this.
+
+    When none waits, the pictures of those that were stored are drawn.
+    """
     n = 0
-    while not stop() and (job := report_job_claim()) is not None:
-        n += report_job_make(job, stop)
+    undrawn: list[int] = []
+    while not stop():
+        if (job := report_job_claim()) is not None:
+            n += report_job_make(job, stop)
+            undrawn.append(job.pk)
+        elif undrawn:
+            _draw(undrawn.pop())
+        else:
+            break
     return n
+
+
+def _draw(job_id: int) -> None:
+    report = Report.objects.filter(jobs=job_id).select_related("dataset", "study").first()
+    if report is None:
+        return
+    try:
+        report_draw(report)
+    except Exception:
+        # The report is stored; its page draws what is missing.
+        logger.exception("The pictures of a report could not be drawn")
 
 
 def _pending() -> QuerySet[ReportJob]:

@@ -7,7 +7,7 @@ from django import template
 
 from judges.exports.targets import TARGETS
 from judges.exports.writing import ExportTarget
-from judges.forms.item_filters import items_url
+from judges.selectors.item_addresses import items_url
 from metaeval.reports import figures
 from metaeval.reports.behind import behind
 from metaeval.reports.changes import Leaf, leaf_text

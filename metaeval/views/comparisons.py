@@ -28,11 +28,12 @@ from metaeval.reports.words import verdict_of
 from metaeval.selectors.decisions import decided, decisions_moved, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
+from metaeval.services.drawings import items_behind
 from metaeval.services.page_contents import asked_of
 from metaeval.services.reports import content_read, with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
-from metaeval.views.pictures import ShownPicture, items_behind, picture_response, pictures_shown
+from metaeval.views.pictures import ShownPicture, picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
 from metaeval.views.reports import report_file
 from web.access import ResearcherRequest, researcher_page

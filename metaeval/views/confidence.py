@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
-from judges.forms.item_filters import items_url
+from judges.selectors.item_addresses import items_url
 from judges.selectors.stored import judges_known
 from metaeval.forms import ConfidenceForm
 from metaeval.inputs import GOLD, PEOPLE

@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header, urlencode
 
-from judges.forms.item_filters import items_url
 from metaeval.pictures.picture import Picture
 from metaeval.pictures.rendering import MissingPicturesError, available, warm_up
-from metaeval.reports.behind import behind
-from metaeval.reports.figures import NONE, cell_query, value_text
-from metaeval.reports.pictures import Leads
-from metaeval.reports.report import ReportContent
-from metaeval.reports.tables import Slice
+from metaeval.reports.figures import NONE, value_text
 from metaeval.services.pictures import PICTURE_FORMATS, picture_file, picture_keep, picture_kept
 from web.access import ResearcherRequest
 
@@ -142,21 +137,6 @@ def picture_response(
         disposition = content_disposition_header(True, f"{stem}-{picture.name}.{suffix}")
         headers["Content-Disposition"] = disposition or "attachment"
     return HttpResponse(body, content_type=PICTURE_FORMATS[suffix].content_type, headers=headers)
-
-
-def items_behind(dataset: str, content: ReportContent, *, study: str = "") -> Leads:
-    """Where the cells of a picture lead: to the items of a dataset, by judge and group."""
-
-    def leads(fingerprint: str, place: Slice) -> str:
-        if place.kind not in ("overall", "category", "subset"):
-            return ""
-        asked = behind(content.kind, figure=content.primary, place=place, fingerprint=fingerprint)
-        judge = next((one for one in content.judges if one.fingerprint == fingerprint), None)
-        estimate = None if judge is None else place.of(judge.measures.get(content.primary))
-        came_from = cell_query(content.primary, estimate, content.primary_figure.unit)
-        return items_url(dataset, **asked, **came_from, study=study)
-
-    return leads
 
 
 def _cell_text(value: object, unit: str) -> str:

@@ -24,7 +24,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.json_values import read_as
 from metaeval.reports.pdf import MissingPdfError
-from metaeval.reports.pictures import Leads, report_pictures
+from metaeval.reports.pictures import report_pictures
 from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
@@ -36,6 +36,7 @@ from metaeval.selectors.reports import (
     report_targets,
     reports_beside,
 )
+from metaeval.services.drawings import report_items_behind
 from metaeval.services.page_contents import asked_to_verify
 from metaeval.services.report_jobs import (
     page_job_get,
@@ -46,7 +47,7 @@ from metaeval.services.report_jobs import (
     report_request,
     verification_request,
 )
-from metaeval.views.pictures import items_behind, picture_response, pictures_shown
+from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.caching import BoundedCache
 from web.files import attachment
@@ -128,12 +129,6 @@ def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str |
     return next((target.key for target in wanted), None)
 
 
-def _items_behind(report: Report, content: ReportContent) -> Leads:
-    """Where the cells of a report's pictures lead: of a study's report, to its items with its labels."""
-    study = "" if report.study is None else report.study.slug
-    return items_behind(report.dataset.name, content, study=study)
-
-
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_page
@@ -177,7 +172,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "report": report,
         "pictures": pictures_shown(
             request,
-            report_pictures(content, _items_behind(report, content)),
+            report_pictures(content, report_items_behind(report, content)),
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
         "body": _body(report, context),
@@ -271,7 +266,7 @@ def report_picture(request: ResearcherRequest, pk: int, picture: str, file: str)
 
     def pictures() -> tuple[Picture, ...]:
         content = report_of(report.content)
-        return report_pictures(content, _items_behind(report, content))
+        return report_pictures(content, report_items_behind(report, content))
 
     return picture_response(request, picture, file, f"{report.name}-{report.inputs_hash[:8]}", pictures)
 

@@ -15,8 +15,8 @@ from annotation.kinds import kind_of
 from annotation.models import AdjudicationRequest, Instruction, Item, ItemNote, Kind, Label, Study, StudyItem
 from annotation.selectors.adjudication import queue_of
 from annotation.services.item_notes import MAX_NOTE, note_add
-from judges.forms.item_filters import items_url
 from judges.models import Judgment
+from judges.selectors.item_addresses import items_url
 from judges.selectors.item_list import CASES
 from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.selectors.inputs import inputs_read

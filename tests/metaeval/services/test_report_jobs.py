@@ -1,9 +1,13 @@
 """Reports that take long are made by a worker: seen to grow, interrupted, resumed, stored once."""
 
+import re
 import threading
+import zlib
 from datetime import timedelta
+from html import unescape
 
 import pytest
+from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
@@ -11,7 +15,7 @@ import metaeval.tasks  # noqa: F401  (a worker finds it by itself)
 from annotation.models import Dataset, Kind
 from judges.tasks import stop_request, wake
 from metaeval.models import JobState, Report, ReportJob
-from metaeval.services import report_jobs
+from metaeval.services import pictures, report_jobs
 from metaeval.services.report_jobs import report_jobs_work, report_request
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import labels_make as study_labels_make
@@ -243,3 +247,32 @@ def test_a_wake_up_makes_it_beside_what_else_the_worker_does(dataset: Dataset) -
             thread.join()
     job.refresh_from_db()
     assert job.state == JobState.DONE
+
+
+def test_the_worker_draws_what_the_page_of_its_report_shows(cast: Cast, dataset: Dataset) -> None:
+    asked(cast, dataset)
+    assert report_jobs_work() == 1
+    browser = client_of(cast.alice)
+    page = browser.get(reverse("metaeval:report-detail", args=[Report.objects.get().pk])).content.decode()
+    addresses = [unescape(found) for found in re.findall(r'hx-get="([^"]+/pictures/[^"]+)"', page)]
+    assert addresses
+    # What stands in the cache that processes share is what another process shows: nothing is drawn anew.
+    pictures._drawn.clear()
+    kept = [key for key in cache._cache if ":drawing:" in key]  # type: ignore[attr-defined]
+    for key in kept:
+        cache.set(key.rsplit(":1:", 1)[1], zlib.compress(b"drawn by the worker"))
+    assert {browser.get(address).content for address in addresses} == {b"drawn by the worker"}
+
+
+def test_a_picture_that_cannot_be_drawn_does_not_cost_the_report(
+    cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(report: Report) -> None:
+        raise ValueError("a picture without a mark")
+
+    monkeypatch.setattr(report_jobs, "report_draw", broken)
+    job = asked(cast, dataset)
+    assert report_jobs_work() == 1
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert "The pictures of a report could not be drawn" in caplog.text
