@@ -143,7 +143,7 @@ def measure(small: int, large: int, judges: int) -> dict[str, float]:
             assert drawings, "the page has no drawings"
             figures.timed("drawn_small_s", partial(report_draw, report))
             # A web process has what the worker put into the cache of all, and nothing of its own.
-            pictures._drawn.clear()
+            pictures.DRAWN.clear()
             for place in ("pictures_ms", "pictures_again_ms"):
                 figures.timed(place, lambda drawings=drawings: [look(one) for one in drawings])  # type: ignore[misc]
             for suffix in ("html", "md", "json", "tex", "csv", "pdf", "zip"):

@@ -41,7 +41,7 @@ PICTURE_FORMATS = {
     "csv": PictureFormat(CSV_TYPE, to_csv),
     PAGE: PictureFormat("text/html; charset=utf-8", page_drawing),
 }
-_drawn: BoundedCache[tuple[str, str], bytes] = BoundedCache(limit=MOST_DRAWN_BYTES, weight=len)
+DRAWN: BoundedCache[tuple[str, str], bytes] = BoundedCache(limit=MOST_DRAWN_BYTES, weight=len)
 
 
 def picture_file(picture: Picture, suffix: str) -> bytes:
@@ -63,7 +63,7 @@ def picture_file(picture: Picture, suffix: str) -> bytes:
             cache.set(key, zlib.compress(made), SHARED_SECONDS)
         return made
 
-    return _drawn.get((picture.digest, suffix), draw)
+    return DRAWN.get((picture.digest, suffix), draw)
 
 
 def picture_keep(picture: Picture, reader_id: int) -> None:

@@ -257,7 +257,7 @@ def test_the_worker_draws_what_the_page_of_its_report_shows(cast: Cast, dataset:
     addresses = [unescape(found) for found in re.findall(r'hx-get="([^"]+/pictures/[^"]+)"', page)]
     assert addresses
     # What stands in the cache that processes share is what another process shows: nothing is drawn anew.
-    pictures._drawn.clear()
+    pictures.DRAWN.clear()
     kept = [key for key in cache._cache if ":drawing:" in key]  # type: ignore[attr-defined]
     for key in kept:
         cache.set(key.rsplit(":1:", 1)[1], zlib.compress(b"drawn by the worker"))
