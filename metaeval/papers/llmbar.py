@@ -43,6 +43,8 @@ _ACCURACY_CAPTION = (
 )
 _PEOPLE = FIGURES["pairwise"].only("percent_agreement")
 _BOTH = ("Vanilla", "Metrics+Reference*")
+# Tables of the models that figure 4 leaves out: ChatGPT-0301 (with it there are more than eight evaluators), Falcon.
+_NOT_AVERAGED = ("6", "9")
 
 
 def llmbar_parts(data: PaperData) -> Iterator[PaperPart]:
@@ -136,7 +138,7 @@ def _accuracy_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetCo
         lines = [(word_cell(one.method), *accuracy_cells(one.judge, columns)) for one in rows]
         if number in ("6", "7", "8", "9"):
             halves = [number_cell(0.5), number_cell(None)] * len(columns)
-            lines.insert(0, (word_cell("Random guess"), *halves))
+            lines.insert(0, (word_cell("Random Guess"), *halves))
         yield PaperTable(
             f"t{number or '2-like'}-{slug(model)}",
             f"Table {number}: {model}" if number else f"As table 2: {model}",
@@ -169,7 +171,7 @@ def _not_there(rows: Iterable[Evaluator]) -> Iterator[str]:
 
 def _reward_models(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
     title = "Table 3: reward models"
-    rows = [one for one in evaluators if one.design == "preference"]
+    rows = sorted((one for one in evaluators if one.design == "preference"), key=lambda one: one.rank)
     if not rows:
         return MissingPart("t3", title, "No judge of the data is a reward model or a preference classifier.")
     return PaperTable(
@@ -228,6 +230,8 @@ def _cases(data: PaperData) -> PaperPart:
     rows = [
         one for one in _evaluators(data, sample) if one.judge.judge.asked.any() and one.design == "verdict"
     ]
+    if not rows:
+        return MissingPart("t14", title, "No judge has judged the subsets of the case study.")
     return PaperTable(
         "t14-case-study",
         title,
@@ -288,70 +292,81 @@ def _rating_number(model: str) -> str:
 def _figures(
     data: PaperData, evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]
 ) -> Iterator[PaperPart]:
-    verdicts = _by_model(one for one in evaluators if one.design == "verdict")
-    title = "Figure 4: mean accuracy of evaluators"
-    if not verdicts:
-        why = "No judge of the data asks for a verdict in one of the paper's ways."
-        yield MissingPart("f4", title, why)
-        yield MissingPart("f5", "Figure 5: Vanilla and Metrics+Reference*", why)
-        return
-    means: list[Point] = []
-    for model, rows in verdicts.items():
-        values = [accuracy_values(one.judge, columns) for one in rows]
-        for place, column in enumerate(columns):
-            if column.kind == "subset" and column.above and len(columns) > 2:
-                continue
-            means.append((model, column.span, _mean(own[place] for own in values)))
-    yield bar_picture(
-        "f4-mean-accuracy",
-        title,
-        "Accuracy averaged over the prompting strategies that each model has in this data, by model. "
-        "Chance is 50%. The paper does not say which eight evaluators it averages.",
-        means,
-        heads=("Model", "Subset", "Mean accuracy"),
-        percent=True,
-    )
-    yield _two_ways(data, evaluators, columns)
+    """Figures 4 and 5: Vanilla and Metrics+Reference* on each set of pairs, averaged and one by one.
 
-
-def _two_ways(data: PaperData, evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
-    """Figure 5; where the data has none of the other sets, Natural stands in their place."""
-    title = "Figure 5: Vanilla and Metrics+Reference*"
+    Where the data has none of the other sets, Natural stands in their place.
+    """
+    titles = ("Figure 4: mean accuracy of evaluators", "Figure 5: Vanilla and Metrics+Reference*")
     inputs = data.inputs["pairwise"]
     members = np.array([short_subset(path) in OTHER_SETS for path in inputs.items.subset], dtype=np.bool_)
-    shown = [column for column in columns if column.kind == "macro" and column.above]
-    points: list[Point] = []
+    hard = [column for column in columns if column.above]
+    shown = [column for column in hard if column.kind == "macro"] or hard
+    entries: list[tuple[str, Evaluator, float]] = []
     if members.any():
         sample = PairSample(inputs_where(inputs, members), data.options)
         others = [one for one in subset_columns_of(sample) if one.kind == "subset"]
-        points += _points(_evaluators(data, sample), others)
+        others.sort(key=lambda one: OTHER_SETS.index(one.head))
+        entries += _accuracies(_evaluators(data, sample), others)
     else:
-        shown = [column for column in columns if not column.above and column.kind == "subset"] + shown
-    points += _points(evaluators, shown)
-    if not points:
-        return MissingPart("f5", title, "No judge of the data uses Vanilla or Metrics+Reference*.")
+        shown = [column for column in columns if not column.above and column.kind != "macro"] + shown
+    entries += _accuracies(evaluators, shown)
+    if not entries:
+        why = "No judge of the data uses Vanilla or Metrics+Reference*."
+        yield from (MissingPart(f"f{n}", title, why) for n, title in zip((4, 5), titles, strict=True))
+        return
     note = "" if members.any() else f" The data has none of {', '.join(OTHER_SETS)}."
-    return bar_picture(
+    yield _mean_accuracy(titles[0], entries, note)
+    names = _bar_names(one for _, one, _ in entries)
+    yield bar_picture(
         "f5-two-strategies",
-        title,
+        titles[1],
         f"Accuracy of the two strategies by set of pairs.{note} Chance is 50%.",
-        points,
+        [(where, names[one.judge.judge.fingerprint], value) for where, one, value in entries],
         heads=("Set", "Judge", "Accuracy"),
         percent=True,
     )
 
 
-def _points(evaluators: Iterable[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[Point]:
-    used = [one for one in evaluators if one.design == "verdict" and one.method in _BOTH]
-    names = [f"{one.model}, {one.method}" for one in used]
-    for one, name in zip(used, names, strict=True):
-        # A model may be there twice with one strategy, at two temperatures, say.
-        shown = name if names.count(name) == 1 else f"{name} ({one.judge.judge.name})"
-        for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
-            if value is not None:
-                yield column.span, shown, value
+def _mean_accuracy(title: str, entries: Sequence[tuple[str, Evaluator, float]], note: str) -> PaperPart:
+    """Figure 4."""
+    used = [entry for entry in entries if _number(entry[1].model) not in _NOT_AVERAGED]
+    if not used:
+        return MissingPart("f4", title, "No judge of the data but Falcon uses Vanilla or Metrics+Reference*.")
+    names = _bar_names(one for _, one, _ in used)
+    by_set: dict[str, list[float]] = {}
+    for where, _, value in used:
+        by_set.setdefault(where, []).append(value)
+    points: list[Point] = [
+        (where, f"Mean of {len(names)}", fmean(values)) for where, values in by_set.items()
+    ]
+    return bar_picture(
+        "f4-mean-accuracy",
+        title,
+        f"Accuracy by set of pairs, averaged over {len(names)} evaluators: {'; '.join(names.values())}.{note} Chance "
+        "is 50%. The paper averages eight without naming them and leaves Falcon out: the two strategies of four models "
+        "are eight.",
+        points,
+        heads=("Set", "Evaluators", "Mean accuracy"),
+        percent=True,
+    )
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+def _accuracies(
+    evaluators: Iterable[Evaluator], columns: Sequence[SubsetColumn]
+) -> Iterator[tuple[str, Evaluator, float]]:
+    """The accuracy of each evaluator with one of the two strategies in each column, where it has one."""
+    for one in evaluators:
+        if one.design == "verdict" and one.method in _BOTH:
+            for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
+                if value is not None:
+                    yield column.span, one, value
+
+
+def _bar_names(evaluators: Iterable[Evaluator]) -> dict[str, str]:
+    """By fingerprint what a judge's bar is called: a model may be there twice with one strategy, cold and warm, say."""
+    judges = {one.judge.judge.fingerprint: one for one in evaluators}
+    names = [f"{one.model}, {one.method}" for one in judges.values()]
+    return {
+        key: name if names.count(name) == 1 else f"{name} ({judges[key].judge.judge.name})"
+        for key, name in zip(judges, names, strict=True)
+    }

@@ -44,10 +44,10 @@ def short_subset(path: str) -> str:
 
     Examples
     --------
-    >>> short_subset("CaseStudy/Base_9"), short_subset("Adversarial/GPTInst")
-    ('Base-9', 'GPTInst')
+    >>> short_subset("CaseStudy/Base_9"), short_subset("Adversarial/GPTInst"), short_subset("Processed/LLMEval^2")
+    ('Base-9', 'GPTInst', 'LLMEval2')
     """
-    return path.rstrip("/").rpartition("/")[2].replace("_", "-")
+    return path.rstrip("/").rpartition("/")[2].replace("_", "-").replace("^", "")
 
 
 def is_of_llmbar(path: str) -> bool:
@@ -122,9 +122,11 @@ def hedging_cells(judge: PairJudge, columns: Sequence[SubsetColumn]) -> list[Pap
 
 def _rated(judge: PairJudge, *, missing: Any) -> SubsetTable:
     options = preset("llmbar").of(subset_accuracy) | {"unparsed": "hedge", "unparsed_hedging": missing}
+    # Where one order was judged, it is the mean of the orders: the other one is not unparsed.
+    verdicts = np.where(judge.judged, judge.verdicts, judge.verdicts[:, ::-1])
     with quiet():
         return subset_accuracy(
-            judge.verdicts,
+            verdicts,
             judge.sample.items.gold[:, 0],
             judge.sample.items.subset,
             where=judge.judge.asked,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from metaeval.figures.pairwise import PairJudge
+from metaeval.inputs import JudgeAnswers
 
 Design = Literal["verdict", "rating", "shots", "preference", "other"]
 
@@ -43,7 +44,9 @@ _OURS = {
     "reference_self": "Reference",
     "metrics_reference": "Metrics+Reference",
 }
+# Those that score an output alone stand first, as in the paper, and its own in its order.
 _PREFERENCE = ("reward", "preference_classifier")
+_REWARD_MODELS = ("reward-model-sim", "reward-model-human")
 _SHOT = re.compile(r"(\d+)shot$")
 _LLMBAR_NAME = re.compile(r"LLMBar (?P<model>[^/]+)/(?P<evaluator>.+)")
 
@@ -77,7 +80,7 @@ def evaluator_of(judge: PairJudge, specification: Mapping[str, Any]) -> Evaluato
     answers = judge.judge
     model = answers.model or "No model"
     if answers.strategy in _PREFERENCE:
-        return Evaluator(judge, model, "preference", answers.name, (0, 0, answers.name))
+        return Evaluator(judge, model, "preference", answers.name, _preference_rank(answers))
     found = _published(answers.strategy) if answers.backend == "imported" else None
     if found is None and answers.strategy == "published":
         named = _LLMBAR_NAME.fullmatch(answers.name)
@@ -89,7 +92,16 @@ def evaluator_of(judge: PairJudge, specification: Mapping[str, Any]) -> Evaluato
     design, method, rules, shots = found
     star = "*" if rules else ""
     words = f"{method}{star}" if design != "shots" else f"{method}{star}, {shots} shot{'s' * (shots != 1)}"
-    return Evaluator(judge, model, design, words, (METHODS.index(method), shots * 2 + rules, answers.name))
+    read = bool(specification.get("use_reference"))
+    words += ", with reference" * read
+    place = (METHODS.index(method), shots * 4 + 2 * read + rules, answers.name)
+    return Evaluator(judge, model, design, words, place)
+
+
+def _preference_rank(answers: JudgeAnswers) -> tuple[int, int, str]:
+    known = answers.name in _REWARD_MODELS
+    place = _REWARD_MODELS.index(answers.name) if known else len(_REWARD_MODELS)
+    return _PREFERENCE.index(answers.strategy), place, answers.name
 
 
 def _published(evaluator: str) -> tuple[Design, str, bool, int] | None:

@@ -54,7 +54,7 @@ def test_pictures_are_drawn_for_the_page_and_as_files(client, researcher, pairs)
     address = reverse("metaeval:paper-picture", args=["pairs", "llmbar", "f4-mean-accuracy", "html"])
     assert f'hx-get="{address}?v=' in page
     assert "<svg" in client.get(address).content.decode()
-    for suffix, begins in (("svg", b"<svg"), ("pdf", b"%PDF"), ("csv", b"Model,Subset,Mean accuracy")):
+    for suffix, begins in (("svg", b"<svg"), ("pdf", b"%PDF"), ("csv", b"Set,Evaluators,Mean accuracy")):
         assert client.get(address.replace(".html", f".{suffix}")).content.startswith(begins)
     assert client.get(address.replace("f4-mean", "f9-mean")).status_code == 404
 
