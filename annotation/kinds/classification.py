@@ -83,6 +83,7 @@ class Classification(PartsKind):
     scripts = ("js/rubric.js",)
     field = "categories"
     input = "category"
+    is_whole = True
 
     def raw(self, value: object, rules: ValueRules) -> object:
         """A name or a list of names will do; their case is that of the list."""

@@ -14,6 +14,8 @@ class PartsKind(ItemKind):
 
     field: ClassVar[str]
     input: ClassVar[str]
+    is_whole: ClassVar[bool] = False
+    """What is said of the parts is one answer, so votes are about all of it and not about each part."""
 
     def names(self, rules: ValueRules) -> tuple[str, ...]:
         """The keys of the parts of an item."""

@@ -11,6 +11,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from judges.backends.mock_categories import (
+    LIST,
+    categories_chosen,
+    category_chances,
+    category_picked,
+    listed_categories,
+)
 from judges.backends.mock_material import (
     Material,
     ReadPrompt,
@@ -95,6 +102,8 @@ def _constrained(model: MockModel, body: dict[str, Any], number: float) -> MockA
 def _structured(model: MockModel, reading: ReadPrompt, schema: dict[str, Any], number: float) -> MockAnswer:
     """Answer by a schema; a verdict on two outputs in it is the one that the model would give alone."""
     found = fill(schema, number, liking=liking(model, reading))
+    if names := listed_categories(reading):
+        _categorize(found, schema, categories_chosen(model, reading, names, number))
     material, properties = find_material(reading.prompt), schema.get("properties", {})
     for name in _LABELS:
         allowed = {str(each): each for each in properties.get(name, {}).get("enum") or ()}
@@ -103,6 +112,15 @@ def _structured(model: MockModel, reading: ReadPrompt, schema: dict[str, Any], n
         elif allowed and name == "result":
             found[name] = allowed[_chosen(model, reading, tuple(allowed), number).text]
     return MockAnswer(json.dumps(found))
+
+
+def _categorize(found: Any, schema: dict[str, Any], chosen: list[str]) -> None:
+    """Put the chosen categories where a schema has a list of them, or one."""
+    for name, part in schema.get("properties", {}).items():
+        allowed = (part.get("items") or part).get("enum") or ()
+        kept = [each for each in chosen if each in allowed]
+        if kept:
+            found[name] = kept if part.get("type") == "array" else kept[0]
 
 
 def _is_verdict(choices: tuple[str, ...]) -> bool:
@@ -120,6 +138,8 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
         probabilities = _probabilities(model, material, choices)
         verdict = _pick(probabilities, number)
         return MockAnswer(_dress(verdict, body, material), probabilities=probabilities)
+    if LIST in reading.fields:
+        return _category_said(model, reading, number)
     if not reading.fields or not tail.strip():
         return MockAnswer(_plain(reading.prompt, number))
     if "JSON" in tail and '"level": 0' in tail:
@@ -146,6 +166,21 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
     return answer
 
 
+def _category_said(model: MockModel, reading: ReadPrompt, number: float) -> MockAnswer:
+    """Name one category or several in the form that the prompt's last words ask for."""
+    names, tail = listed_categories(reading), reading.tail
+    if "JSON" in tail:
+        chosen = categories_chosen(model, reading, names, number)
+        said: dict[str, Any] = {"reasons": _WEIGHED} if '"reasons"' in tail else {}
+        several = f'"{LIST}": [' in tail
+        return MockAnswer(json.dumps(said | ({LIST: chosen} if several else {"category": chosen[0]})))
+    answer = _chosen(model, reading, names, number)
+    if label := reading.label():
+        text = f"The text was read, and compared with the list.\n\n{label}: {answer.text}"
+        return MockAnswer(text, probabilities=answer.probabilities)
+    return answer
+
+
 def _plain(prompt: str, number: float) -> str:
     """Answer an instruction: with words of its own, more or fewer of them."""
     words = _WORD.findall(prompt[:2000])
@@ -155,6 +190,9 @@ def _plain(prompt: str, number: float) -> str:
 
 def _chosen(model: MockModel, reading: ReadPrompt, choices: tuple[str, ...], number: float) -> MockAnswer:
     """Choose one of several labels: of numbers that which fits how well the output is liked, else rather the first."""
+    if set(choices) <= set(listed_categories(reading)):
+        chances = category_chances(model, reading, choices, number)
+        return MockAnswer(category_picked(chances, number), probabilities=chances)
     liked = liking(model, reading)
     if all(each.isdigit() for each in choices):
         place = round(liked * (len(choices) - 1))

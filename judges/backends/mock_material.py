@@ -10,7 +10,7 @@ _MARK = re.compile(r"_[0-9a-f]{12}\Z")
 _SCALE = re.compile(r"\bfrom (\d+)\b.*? to (\d+)\b", re.DOTALL)
 _DESCRIBED = re.compile(r"^\W*(\d+)\s*[:=.)]", re.MULTILINE)
 _AS_JSON = re.compile(r'\w+: ("(?:[^"\\]|\\.)*")', re.DOTALL)
-_LABEL = re.compile(r"^(Rating|Score|Answer): ", re.MULTILINE)
+_LABEL = re.compile(r"^(Rating|Score|Answer|Category): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,8 @@ def why_refused(info: StrategyInfo, params: Mapping[str, Any]) -> str:
         return "asks by a published configuration, which goes into the tool that it came from as it is."
     if info.target.startswith(_DIRECT):
         return ""
+    if getattr(KINDS[info.kind], "is_whole", False):
+        return "chooses from the categories of its items, which are no part of the judge."
     if info.target not in _ASKED_ABOUT:
         if not (KINDS[info.kind].presented or info.target.endswith("_all")):
             return "orders the parts of an item, for which other tools have no form."

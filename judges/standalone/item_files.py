@@ -13,10 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
-from annotation.importers.build import BundleBuilder
+from annotation.importers.build import AspectFields, BundleBuilder
 from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.generic import GenericRow, generic_rows, item_row_add, read_generic
-from annotation.importers.records import EMPTY, CriterionRecord, InstructionRecord
+from annotation.importers.records import EMPTY, CategoriesRecord, CriterionRecord, InstructionRecord
 from judges.standalone.items import bundle_views, items_of_file
 from judges.strategies.types import ItemView
 
@@ -75,6 +75,7 @@ class ItemFile:
     ) -> None:
         self._path, self._kind, self._mapping, self._limit = path, kind, mapping, limit
         self._criteria: dict[str, CriterionRecord] = {}
+        self._categories: tuple[CategoriesRecord | None, tuple[AspectFields, ...]] = (None, ())
         self._repeated: frozenset[str] = frozenset()
         self._n, self.n_others = self._checked()
 
@@ -105,7 +106,9 @@ class ItemFile:
         read = row()
         builder = BundleBuilder(self._path.name)
         builder.criteria = self._criteria
+        builder.categories, builder.shared_categories = self._categories
         item_row_add(builder, read, long=False)
+        self._categories = builder.categories, builder.shared_categories
         return builder, "id" in read.data
 
     def _checked(self) -> tuple[int, int]:

@@ -8,6 +8,8 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
   which is the log-odds of A where they were fitted (`metaeval.selection.juries`); within the tie margin it is a tie.
 - rubric: the mean of the ratings of each criterion, rounded half to even, and the mean of what was expected.
 - checklist: the most frequent answer to each aspect, and DRFR and TOWER of these.
+- classification: the most frequent answer as a whole, which is a category or a set of them. Where several sets are as
+  frequent, each category that more than half of the members chose. A draw is unparsed: there is no tie to fall back on.
 - importance and answer ranking: the order of the mean ranks, where equal ranks count as the mean of their places.
 """
 
@@ -76,10 +78,13 @@ def combine(
             return _weighted_pair(voting, text, params, votes, weights)
         return _pair(voting, text, params, votes)
     values = {key: verdict.value or {} for key, verdict in voting.items()}
-    combined = _parts(kind, values, tie=params.get("on_draw", "tie") == "tie")
+    if kind.is_whole:
+        combined = _whole(item, kind, values)
+    else:
+        combined = _parts(kind, values, tie=params.get("on_draw", "tie") == "tie")
     if combined is None:
         return replace(unparsed(text, _DRAW), value={"votes": votes})
-    if kind.scale == "nominal" and combined[kind.field]:
+    if kind.scale == "nominal" and not kind.is_whole and combined[kind.field]:
         combined |= checklist_scores(item, combined[kind.field])
     combined["votes"] = votes
     return parsed(text, combined)
@@ -173,6 +178,17 @@ def _parts(kind: PartsKind, values: Values, *, tie: bool) -> dict[str, Any] | No
         }
     ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))
     return {"ranks": ranked({name: sum(given, Fraction(0)) / len(given) for name, given in ranks.items()})}
+
+
+def _whole(item: ItemView, kind: PartsKind, values: Values) -> dict[str, Any] | None:
+    """Return the most frequent value; None if there is none, nor, of sets, anything that more than half chose."""
+    said = [value.get(kind.field) or {} for value in values.values()]
+    names = list(dict.fromkeys(name for given in said for name in given))
+    chosen = _most_frequent([frozenset(name for name in names if given.get(name)) for given in said])
+    if chosen is None and item.several:
+        votes = Counter(name for given in said for name, is_chosen in given.items() if is_chosen)
+        chosen = frozenset(name for name in names if 2 * votes[name] > len(said))
+    return {kind.field: {name: name in chosen for name in names}} if chosen else None
 
 
 def _is_drawn(answers: list[Any]) -> bool:

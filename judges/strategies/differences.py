@@ -53,6 +53,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "with its fault. With “faithful”: nested JSON in the aspects' own words.",
         "ranking_direct": OURS,
         "ranking_rating": OURS,
+        "classification_direct": OURS,
         "perplexity_reference": "HREF's perplexity is per token, as here by default. The reference stands in the "
         "model's chat template behind the contestant's own prompt.",
         "loglikelihood_ranking": "As published by default: raw text, divided by characters. “chat” is an addition.",
@@ -69,7 +70,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "composite": "HREF chose one method for each of its categories; here you, or the choice of a "
         "judge, do.",
         "jury": "Verga et al. vote on correctness and average scores; here pairs, rubrics, "
-        "checklists and rankings are combined, with a quorum; fitted weights (pairs) are an addition.",
+        "checklists, rankings and categories are combined, with a quorum; fitted weights (pairs) are an addition.",
         "published": "The published words and parsers. What of a configuration is carried otherwise "
         "stands under “A published judge” in the page on sweeps.",
         "longest": OURS,
@@ -84,6 +85,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "own_checklist": OURS,
         "own_importance": OURS,
         "own_ranking": OURS,
+        "own_classification": OURS,
         "mt_bench_pair": f"{OWN_WORDS} Marks and limits are MT-bench's; its tie is allowed only where the "
         "judge allows ties, and a judge of both orders is a sweep's choice. The "
         "conversation so far stands in the context. The published words: “import_judge "

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from judges.strategies.checklist import LABELS, LABELS_AND_DOUBT, MEANING, checklist_scores
+from judges.strategies.classification import category_verdict, chosen_schema, shown_values
 from judges.strategies.errors import SpecError
 from judges.strategies.info import StrategyInfo
 from judges.strategies.item_prompt import (
@@ -28,6 +29,13 @@ from judges.strategies.orders import order_schema, ranked, ranks_of, read_order
 from judges.strategies.pairwise import labels as pair_labels
 from judges.strategies.pairwise import pair
 from judges.strategies.parsing import parsed, read_choice, read_verdict_line, unparsed
+from judges.strategies.parsing_categories import (
+    CATEGORIES,
+    CATEGORY,
+    category_names,
+    chosen_of_json,
+    read_categories,
+)
 from judges.strategies.prompt_language import prompt_check, prompt_parts
 from judges.strategies.prompts import Message
 from judges.strategies.ranking import ranking_places, several_responses
@@ -70,7 +78,7 @@ from judges.strategies.types import (
 )
 
 _ALWAYS = frozenset({"instruction", "context", "reference", "guidelines", "low", "high"})
-FLAGS = frozenset({"context", "reference", "guidelines", "tie", "cannot_tell"})
+FLAGS = frozenset({"context", "reference", "guidelines", "tie", "cannot_tell", "response", "several"})
 _POINTS = re.compile(r"\s*[\[(]\s*([+-]?\d{1,6}(?:\.\d{1,6})?)\s*(?:points?|pts?)?\s*[\])]", re.IGNORECASE)
 _REASONS = {"reasons": {"type": "string"}}
 PAIR_WORDS: Labels = {
@@ -89,7 +97,7 @@ class OwnForm:
     shown : mapping of str to frozenset
         What a prompt may show, by whether it is put once or for each part.
     verdicts : frozenset of str or None
-        The labels that words may stand for; None: whole numbers.
+        The labels that words may stand for; None: whole numbers; empty: any, since each item has its own.
     in_parts : bool
         One answer about the whole item says something of each part.
     is_scored : bool
@@ -128,6 +136,9 @@ FORMS: Mapping[str, OwnForm] = {
     "own_ranking": OwnForm(
         {"together": _ALWAYS | {"answers", "names", "count"}, "each": _ALWAYS | {"response"}}, is_scored=True
     ),
+    "own_classification": OwnForm(
+        {"together": _ALWAYS - {"reference"} | {"response", "categories", "question"}}, verdicts=frozenset()
+    ),
 }
 """By the name of the function."""
 
@@ -155,7 +166,7 @@ def own_check(info: StrategyInfo, source: str, params: Mapping[str, Any]) -> Non
     for label in reading.words:
         if form.verdicts is None and not label.isdecimal():
             raise SpecError("params.words", f"'{label}' is no rating, which is a whole number.")
-        if form.verdicts is not None and base_label(label) not in form.verdicts:
+        if form.verdicts and base_label(label) not in form.verdicts:
             known = ", ".join(sorted(form.verdicts))
             raise SpecError("params.words", f"'{label}' is no verdict here; there is {known}.")
 
@@ -336,6 +347,30 @@ def own_ranking(item: ItemView, config: StrategyConfig) -> Steps:
         for name, found in verdict.value.items()
     }
     return replace(verdict, value=placed)
+
+
+def own_classification(item: ItemView, config: StrategyConfig) -> Steps:
+    """Choose one or several of the item's categories."""
+    reading = reading_of(config.params)
+    names = [each.key for each in item_aspects(item)]
+    values, flags = shown_values(item, config)
+    if item.several:
+        schema = chosen_schema(names, reasons=reading.reasons)
+    else:
+        schema = _one(CATEGORY, _enum(names), reading)
+    answer = single((yield _chat(_messages(item, config, reading, values, *flags), config, reading, schema)))
+    found, problem = found_in(answer, reading, (CATEGORIES, *usual_names(CATEGORY)))
+    if problem:
+        return unparsed(answer.text, problem)
+    offered = category_names(item.aspects)
+    if reading.words:
+        offered = replace(offered, labels=_in_words(offered.labels, reading))
+    if reading.read == JSON:
+        chosen = chosen_of_json(found, offered, several=item.several)
+    else:
+        last = reading.reasons and reading.read == WORDS
+        chosen = read_categories(found, offered, several=item.several, last=last)
+    return category_verdict(item, chosen, answer.text)
 
 
 def _ordered(

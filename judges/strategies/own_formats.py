@@ -82,11 +82,16 @@ NUMBERED = ("json", "pattern", "score")
 _ORDERED = {
     "answer": Param(str, "order", "An order of all, or a score for each.", ("order", "scores")),
 }
-_SEED = Param(int, 1, "Draws the order in which the answers are shown; 0: as they are stored.", low=0)
+_SEED = Param(
+    int, 1, "Draws the order in which the answers or categories are shown; 0: as they are stored.", low=0
+)
 _CHECKS = {
     "cannot_tell": Param(bool, False, "Allow the answer “cannot tell”; it counts as not followed."),
     "points": Param(bool, False, "Weigh each aspect by the points before its text, such as [5] or [-3]."),
 }
+QUESTION = Param(
+    str, "", "What is asked about the text. Empty: which of the categories fits best, or which of them fit."
+)
 _own = partial(
     StrategyInfo,
     family="Your own format",
@@ -106,12 +111,14 @@ MT_BENCH = "Zheng et al., Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena
 PROMETHEUS = "Kim et al., Prometheus 2, EMNLP 2024"
 
 
-def own_formats(*, rubric: str, checklist: str, importance: str, ranking: str) -> tuple[StrategyInfo, ...]:
+def own_formats(
+    *, rubric: str, checklist: str, importance: str, ranking: str, classification: str
+) -> tuple[StrategyInfo, ...]:
     """Return the strategies whose format is set without code, and published formats as such.
 
     Parameters
     ----------
-    rubric, checklist, importance, ranking : str
+    rubric, checklist, importance, ranking, classification : str
         What these kinds of items are called.
     """
     _rubric = partial(_own, target="judges.strategies.own:own_rubric", kind=rubric)
@@ -152,6 +159,15 @@ def own_formats(*, rubric: str, checklist: str, importance: str, ranking: str) -
             takes=_TAKES | {"tie"},
             params=reading(ask="together", reads=NUMBERED, more={"draws": _DRAWS, "seed": _SEED, **_ORDERED}),
             summary="Your prompt for the order of all answers, or scores. As it stands: reasons and order as JSON.",
+        ),
+        _own(
+            "own_classification",
+            "Own format, classification",
+            "judges.strategies.own:own_classification",
+            kind=classification,
+            takes=_TAKES - {"reference"},
+            params=reading(reads=LABELED, more={"question": QUESTION, "seed": _SEED._replace(default=0)}),
+            summary="Your prompt for one or several categories. As it stands: reasons and categories as JSON.",
         ),
         _pair(
             "mt_bench_pair",

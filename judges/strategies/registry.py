@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from judges.strategies.errors import UnknownStrategyError
 from judges.strategies.info import Param, StrategyInfo
-from judges.strategies.own_formats import named_preset, own_formats
+from judges.strategies.own_formats import QUESTION, named_preset, own_formats
 from judges.strategies.types import Strategy
 
 # --- pairs ----------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ PAIRS = (
     ),
 )
 
-# --- rubrics, checklists, importance and rankings of several answers --------------------------------------------
+# --- rubrics, checklists, importance, rankings of several answers and categories ---------------------------------
 
 RANKING = "answer_ranking"
 _SEEN = frozenset({"reference", "guidelines", "decoding"})
@@ -257,6 +257,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "version": READS,
     },
     "importance": {"family": "Importance", "source": "TOWER", "takes": _SEEN - {"reference"}},
+    "classification": {"family": "Classification", "takes": _SEEN - {"reference"}},
 }
 
 
@@ -264,7 +265,7 @@ def _of_kind(kind: str, shared: dict[str, Any]) -> Callable[..., StrategyInfo]:
     return partial(StrategyInfo, kind=kind, order_matters=False, **shared)
 
 
-_rubric, _checklist, _importance = (_of_kind(*entry) for entry in _SHARED.items())
+_rubric, _checklist, _importance, _classification = (_of_kind(*entry) for entry in _SHARED.items())
 _ranking = partial(
     StrategyInfo,
     kind=RANKING,
@@ -404,6 +405,20 @@ KINDS = (
             )
         },
         summary="Scores each answer alone from 0 to 9 and ranks by the scores; equal scores are ties.",
+    ),
+    _classification(
+        "classification_direct",
+        "Categories from a list",
+        "judges.strategies.classification:classification_direct",
+        prompt="direct.v1",
+        params={
+            "cot": Param(bool, False, "The model gives its reasons first, and the categories last."),
+            "question": QUESTION,
+            "seed": Param(
+                int, 0, "Draws the order in which the categories are shown; 0: as they are listed.", low=0
+            ),
+        },
+        summary="Shows the list with its definitions and asks for the category that fits best, or for all that fit.",
     ),
 )
 
@@ -678,6 +693,7 @@ OWN = own_formats(
     checklist=_OF_KINDS["checklist_each"].kind,
     importance=_OF_KINDS["importance_tree"].kind,
     ranking=RANKING,
+    classification=_OF_KINDS["classification_direct"].kind,
 )
 NAMED = (
     named_preset(

@@ -321,7 +321,7 @@ class _Forms:
 
     def __init__(self, labels: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
         self.numeric = all(label.isdigit() for label, _ in labels)
-        self.words = {_folded(word): label for label, words in labels for word in (label, *words)}
+        self.words = {label_key(word): label for label, words in labels for word in (label, *words)}
         # Longest first: "cannot tell" before what it might begin with.
         says = "|".join(re.escape(word) for word in sorted(self.words, key=len, reverse=True))
         out_of = rf"(?:\s*(?:/|out\s+of)\s*{re.escape(labels[-1][0])}(?!\w))?" if self.numeric else ""
@@ -344,12 +344,12 @@ class _Forms:
         folded = " ".join(undressed(text).split())
         if len(folded) > MAX_LINE:
             return None
-        if (alone := self.words.get(_folded(folded))) is not None:
+        if (alone := self.words.get(label_key(folded))) is not None:
             return alone
         if match := self._whole.fullmatch(folded):
             return self._label(match["label"])
         match = self._leading.fullmatch(folded)
-        if match and self.words.get(_folded(match["rest"])) == self._label(match["label"]):
+        if match and self.words.get(label_key(match["rest"])) == self._label(match["label"]):
             return self._label(match["label"])
         return None
 
@@ -372,7 +372,7 @@ class _Forms:
         return any(self._label(word) != label for word in found)
 
     def _label(self, word: str) -> str:
-        return self.words[_folded(word)]
+        return self.words[label_key(word)]
 
 
 @lru_cache(maxsize=256)
@@ -380,7 +380,8 @@ def _forms(labels: tuple[tuple[str, tuple[str, ...]], ...]) -> _Forms:
     return _Forms(labels)
 
 
-def _folded(text: str) -> str:
+def label_key(text: str) -> str:
+    """Return a label without case and dress, by which two spellings of it are the same."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .!()")
 
 

@@ -157,6 +157,7 @@ def kinds_dataset_make(n: int = 2) -> Dataset:
             ("checklist", responses[:1]),
             ("importance", []),
             ("answer_ranking", responses),
+            ("classification", responses[:1]),
         ):
             item = Item.objects.create(
                 dataset=dataset,

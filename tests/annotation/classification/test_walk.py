@@ -13,9 +13,11 @@ from django.urls import reverse
 
 from annotation.models import Assignment, Dataset, Invitation, Item, Label, Study
 from annotation.selectors.adjudication import disputed_items
+from judges.backends.mock_server import running_mock_server
 from judges.models import Judgment
 from tests.annotation.cast import client_of, study_fields, text_of
 from tests.annotation.factories import user_make
+from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
 pytestmark = pytest.mark.django_db
 
@@ -139,6 +141,49 @@ def test_several_categories(tmp_path: Path):
     live = text_of(alice.get(reverse("annotation:study-live", args=[study.slug])))
     assert "alpha, MASI 0.722" in live
     assert "nominal" not in live
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("several", [False, True])
+def test_judges_classify_in_a_sweep_with_a_comparison(tmp_path: Path, several: bool):
+    alice, study = opened(tmp_path, several)
+    for right in ("money", "sport", "money"):
+        said = ("sport", right, "weather")
+        answered(study, [sets(name) if several else one(name) for name in said])
+    dataset = Dataset.objects.get(name="topics")
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url, structured="json_schema")
+        judges = [
+            judge_make(endpoint, "mock-overlap", name="plain", strategy="classification_direct"),
+            judge_make(
+                endpoint,
+                "mock-random",
+                name="reasons",
+                strategy="classification_direct",
+                params={"cot": True},
+            ),
+            judge_make(endpoint, "mock-first", name="own", strategy="own_classification"),
+        ]
+        jury = judge_make(None, name="jury", strategy="jury", members=dict(zip("abc", judges, strict=True)))
+        sweep = sweep_make([*judges, jury], dataset)
+        run()
+    sweep.refresh_from_db()
+    assert sweep.state == "finished"
+    found = Judgment.objects.filter(judge__name__in=("plain", "reasons", "own", "jury"))
+    assert found.count() == 12
+    for judgment in found:
+        if judgment.status == "parsed":
+            chosen = judgment.value["categories"]
+            assert list(chosen) == ["sport", "money", "weather"]
+            assert sum(chosen.values()) == 1 or several
+        else:
+            assert (judgment.judge.name, judgment.value["reason"]) == ("jury", "the members' votes are drawn")
+    first = {"sport": True, "money": False, "weather": False}
+    assert [row.value["categories"] for row in found.filter(judge__name="own")] == [first] * 3
+    page = text_of(alice.get(reverse("metaeval:comparison", args=[sweep.pk])))
+    assert "jury" in page
+    assert "Macro F1" in page
 
 
 def test_a_judge_says_the_same_form(tmp_path: Path):

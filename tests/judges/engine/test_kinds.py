@@ -62,6 +62,7 @@ def test_views_take_a_few_queries_a_chunk(kind, django_assert_max_num_queries):
         ("checklist_each", "answers"),
         ("importance_ranking", "ranks"),
         ("ranking_rating", "ranks"),
+        ("classification_direct", "categories"),
     ],
 )
 def test_other_kinds_are_judged_in_one_order(strategy, field):

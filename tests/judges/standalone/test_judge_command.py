@@ -421,3 +421,45 @@ def test_a_budget_above_the_limit_is_refused_before_anything_is_asked(tmp_path, 
         assert judged(*given) != 0
         assert server.stats()["requests"] == 0
     assert "thinking_budget: expected fewer tokens than the limit of 1,000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_items_to_classify_are_judged_by_the_list_of_their_file_or_their_own(tmp_path, several):
+    listed = {"list": [{"key": "sport", "definition": "Teams and games."}, "weather"], "several": several}
+    items = rows_write(
+        tmp_path / "topics.jsonl",
+        [
+            {"categories": listed},
+            {"id": "n1", "kind": "classification", "instruction": "Both teams won games."},
+            {"id": "n2", "kind": "classification", "instruction": "The weather is fine."},
+            {
+                "id": "n3",
+                "kind": "classification",
+                "instruction": "Which is the planet of war?",
+                "categories": [
+                    {"key": "A", "definition": "The Moon"},
+                    {"key": "B", "definition": "A planet of war"},
+                ],
+            },
+        ],
+    )
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "name: Topics\nstrategy: own_classification\nmodel: mock-overlap\nprompt_source: |\n"
+        "  # user\n  <text{{mark}}>\n  {{instruction}}\n  </text{{mark}}>\n  <categories{{mark}}>\n  {{categories}}\n"
+        '  </categories{{mark}}>\n  Reply with a JSON object: {"reasons": "...", "categories": [...]}\n'
+    )
+    with running_mock_server() as server:
+        for name, given in (
+            ("alone", ["--strategy", "classification_direct", *at(server, "mock-overlap")]),
+            ("own", ["--judge", own, "--base-url", server.url]),
+        ):
+            out = tmp_path / f"{name}.jsonl"
+            code, _, complaints = command("judge", items, *given, "--out", out)
+            assert code == 0, complaints
+            values = {row["item"]: row["value"] for row in rows_of(out)}
+            assert values == {
+                "n1": {"categories": {"sport": True, "weather": False}},
+                "n2": {"categories": {"sport": False, "weather": True}},
+                "n3": {"categories": {"A": False, "B": True}},
+            }

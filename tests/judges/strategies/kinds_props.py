@@ -27,7 +27,21 @@ IMPORTANCE = ItemView(9, "importance", "Write a poem.", (), aspects=FLAT, extern
 RANKING = ItemView(
     10, "answer_ranking", "Why is bread dense?", ("Yeast.", "Time.", "Water."), external_id="bread"
 )
-ITEMS = {"rubric": RUBRIC, "checklist": CHECKLIST, "importance": IMPORTANCE, "answer_ranking": RANKING}
+CATEGORIES = (
+    AspectView("sport", "Games, athletes and their results."),
+    AspectView("money", "Prices, wages and markets."),
+    AspectView("weather", "weather"),
+)
+CLASSIFICATION = ItemView(
+    11, "classification", "Bread has higher prices in all markets.", (), aspects=CATEGORIES
+)
+ITEMS = {
+    "rubric": RUBRIC,
+    "checklist": CHECKLIST,
+    "importance": IMPORTANCE,
+    "answer_ranking": RANKING,
+    "classification": CLASSIFICATION,
+}
 
 
 def start(strategy: str, item: ItemView, **fields: Any):
@@ -63,6 +77,7 @@ def is_label(verdict: Verdict, item: ItemView, field: str) -> bool:
         criteria=tuple(each.key for each in item.criteria),
         aspects=tuple(each.key for each in item.aspects),
         n_responses=len(item.responses),
+        several=item.several,
     )
     said = {field: (verdict.value or {})[field]}
     canonical = validate_value(said, rules)

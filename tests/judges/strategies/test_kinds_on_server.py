@@ -25,12 +25,14 @@ FIELDS = {
     "importance_tree": "ranks",
     "ranking_direct": "ranks",
     "ranking_rating": "ranks",
+    "classification_direct": "categories",
 }
 KINDS = {
     "rubric": "rubric",
     "checklist": "checklist",
     "importance": "importance",
     "ranking": "answer_ranking",
+    "classification": "classification",
 }
 MISFITS = ["unparsable", "truncated", "empty", "language", "both", "echo", "json"]
 
@@ -111,6 +113,8 @@ PUBLISHED = {
     ("checklist", "structured.v1"): "03f9244aa139913a",
     ("importance", "structured.v1"): "9c8b79355ad80e3c",
     ("answer_ranking", "structured.v1"): "98faaf6f246b5068",
+    ("classification", "direct.v1"): "9b040751211136af",
+    ("classification", "structured.v1"): "f2e5260f59d738d1",
 }
 
 

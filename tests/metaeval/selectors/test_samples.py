@@ -19,6 +19,7 @@ STRATEGIES = {
     "checklist": "checklist_each",
     "importance": "importance_ranking",
     "answer_ranking": "ranking_direct",
+    "classification": "classification_direct",
 }
 
 
