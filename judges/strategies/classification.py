@@ -11,7 +11,7 @@ from typing import Any
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import drawn_order, item_aspects, one_line, render_item
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.parsing_categories import CATEGORIES, Chosen, category_names, read_categories
+from judges.strategies.parsing_categories import CATEGORIES, Chosen, category_names, chosen_categories
 from judges.strategies.rubric import REASONS
 from judges.strategies.structured import closed, schema_text
 from judges.strategies.types import AspectView, Chat, ItemView, Steps, StrategyConfig, Verdict, single
@@ -35,7 +35,7 @@ def classification_direct(item: ItemView, config: StrategyConfig) -> Steps:
     else:
         chat = Chat(messages, choices=() if cot else tuple(names))
     answer = single((yield chat))
-    chosen = read_categories(
+    chosen = chosen_categories(
         answer.text, category_names(aspects), several=item.several, last=cot, cut_off=answer.cut_off
     )
     return category_verdict(item, chosen, answer.text)

@@ -33,8 +33,8 @@ from judges.strategies.parsing_categories import (
     CATEGORIES,
     CATEGORY,
     category_names,
+    chosen_categories,
     chosen_of_json,
-    read_categories,
 )
 from judges.strategies.prompt_language import prompt_check, prompt_parts
 from judges.strategies.prompts import Message
@@ -369,7 +369,7 @@ def own_classification(item: ItemView, config: StrategyConfig) -> Steps:
         chosen = chosen_of_json(found, offered, several=item.several)
     else:
         last = reading.reasons and reading.read == WORDS
-        chosen = read_categories(found, offered, several=item.several, last=last)
+        chosen = chosen_categories(found, offered, several=item.several, last=last)
     return category_verdict(item, chosen, answer.text)
 
 

@@ -94,7 +94,7 @@ def _names(listed: tuple[tuple[str, str], ...]) -> CategoryNames:
     return CategoryNames(tuple(key for key, _ in listed), labels)
 
 
-def read_categories(
+def chosen_categories(
     text: str, offered: CategoryNames, *, several: bool, last: bool = False, cut_off: bool = False
 ) -> Chosen:
     """Read what a text chooses.
@@ -109,11 +109,11 @@ def read_categories(
         The model ran into its token limit.
 
     >>> offered = category_names([AspectView("sport", "Games."), AspectView("money", "Prices.")])
-    >>> read_categories("**Sport**", offered, several=False)
+    >>> chosen_categories("**Sport**", offered, several=False)
     (('sport',), '')
-    >>> read_categories('{"categories": ["money", "Sport"]}', offered, several=True)
+    >>> chosen_categories('{"categories": ["money", "Sport"]}', offered, several=True)
     (('sport', 'money'), '')
-    >>> read_categories("sport or money", offered, several=False)
+    >>> chosen_categories("sport or money", offered, several=False)
     (None, 'not one of sport, money')
     """
     if cut_off:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judges.strategies.combining import combine
 from judges.strategies.errors import StrategyError
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.parsing_categories import category_names, read_categories
+from judges.strategies.parsing_categories import category_names, chosen_categories
 from judges.strategies.types import Answer, AspectView, Decoding
 from tests.judges.strategies.kinds_props import CATEGORIES, CLASSIFICATION, asked, is_label, judged, text_of
 
@@ -336,16 +336,16 @@ def test_each_name_of_any_list_is_read_as_itself(names, data):
     said = data.draw(st.sampled_from(names))
     chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
 
-    assert read_categories(said, offered, several=False) == ((said,), "")
+    assert chosen_categories(said, offered, several=False) == ((said,), "")
     listed = json.dumps({"categories": chosen})
     expected = tuple(name for name in names if name in chosen)
-    assert read_categories(listed, offered, several=True) == (expected, "")
+    assert chosen_categories(listed, offered, several=True) == (expected, "")
 
 
 @given(NAMES, st.text(max_size=60), st.booleans(), st.booleans())
 def test_nothing_that_a_model_writes_raises_or_leaves_the_list(names, text, several, last):
     offered = category_names([AspectView(name, f"About {name}.") for name in names])
-    chosen, problem = read_categories(text, offered, several=several, last=last)
+    chosen, problem = chosen_categories(text, offered, several=several, last=last)
 
     assert (chosen is None) == bool(problem)
     assert set(chosen or ()) <= set(names)
