@@ -149,11 +149,14 @@ class Judgment(TypedDict):
 
 
 class JudgmentRow(TypedDict):
-    """A verdict to import; in canonical order, None where the answer could not be read."""
+    """A verdict to import; in canonical order, None where the answer could not be read.
+
+    A line of `touchstone judge` can be sent as it is.
+    """
 
     item: str
     judge: str
-    verdict: Any
+    verdict: NotRequired[Any]
     order: NotRequired[int]
     raw: NotRequired[str]
     model: NotRequired[str]

@@ -48,7 +48,7 @@ class BundleBuilder:
         self._alone: dict[str, Origin] = {}
         self._same: Counter[str] = Counter()
         self._labels: dict[tuple[str, str], LabelRecord] = {}
-        self._verdicts: dict[tuple[str, str, int], VerdictRecord] = {}
+        self._verdicts: dict[tuple[str, str, int, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
         self.categories: CategoriesRecord | None = None
         self.shared_categories: tuple[AspectFields, ...] = ()
@@ -211,16 +211,20 @@ class BundleBuilder:
         raw: str = "",
         model: str = "",
         strategy: str = "imported",
+        sample: int = 0,
+        fingerprint: str = "",
+        details: Mapping[str, Any] = EMPTY,
     ) -> None:
         status = status or ("unparsed" if value is None else "parsed")
-        if known := self._verdicts.get((item, judge, order)):
+        key = (item, fingerprint or judge, order, sample)
+        if known := self._verdicts.get(key):
             row.fail(
                 field,
                 f"expected one verdict of judge {quoted(judge)} for item {quoted(item)} in order {order}; "
                 f"there is one in row {known.origin.row}.",
             )
-        self._verdicts[item, judge, order] = VerdictRecord(
-            item, judge, order, value, status, row.origin, raw, model, strategy
+        self._verdicts[key] = VerdictRecord(
+            item, judge, order, value, status, row.origin, raw, model, strategy, sample, fingerprint, details
         )
 
     @property

@@ -114,7 +114,9 @@ class LabelRecord:
 class VerdictRecord:
     """A judge's verdict in one presentation order, already undone to the canonical one.
 
-    `value` is None, or holds no choice, where `status` is "unparsed"; `raw` is the text where known.
+    `value` is None, or holds no choice, where `status` is "unparsed"; `raw` is the text where known. `fingerprint` is
+    that of the judge's configuration, empty where it is only known by name, and `details` are further columns of a
+    judgment.
     """
 
     item: str
@@ -126,6 +128,9 @@ class VerdictRecord:
     raw: str = ""
     model: str = ""
     strategy: str = "imported"
+    sample: int = 0
+    fingerprint: str = ""
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from judges.backends.answerers import answerers_read
 from judges.models import ENDPOINT_KINDS, Endpoint, Judge, Judgment, Queue, Structured, Sweep
 from judges.services.plans import JUDGE_FIELDS, PLAN_FIELDS
 from judges.services.sweep_settings import SweepSettings
+from judges.services.verdict_lines import LINE_FIELDS
 from judges.strategies.info import StrategyInfo
 
 
@@ -154,12 +155,14 @@ class ResumeSerializer(Exact):
 
 
 class JudgmentRowSerializer(Exact):
-    """A verdict to import."""
+    """A verdict to import: of your own, or a line of `touchstone judge`, which has `fingerprint` and `content`."""
 
     item = serializers.CharField(help_text="The item's id in its dataset.")
     judge = serializers.CharField(max_length=200)
     verdict = serializers.JSONField(
-        allow_null=True, help_text="In canonical order; null where the judge's answer could not be read."
+        required=False,
+        allow_null=True,
+        help_text="In canonical order; null where the judge's answer could not be read. A line has `value`.",
     )
     order = serializers.IntegerField(min_value=0, max_value=1, required=False, help_text="1: shown swapped.")
     raw = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
@@ -167,6 +170,15 @@ class JudgmentRowSerializer(Exact):
     strategy = serializers.CharField(max_length=64, required=False, allow_blank=True)
     score_1 = serializers.FloatField(required=False)
     score_2 = serializers.FloatField(required=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return these fields and those of a line, which the reader of lines checks."""
+        fields = super().get_fields()
+        return fields | {
+            name: serializers.JSONField(required=False, allow_null=True)
+            for name in LINE_FIELDS
+            if name not in fields
+        }
 
 
 class JudgmentsWriteSerializer(Exact):
@@ -185,6 +197,7 @@ class JudgmentsImportedSerializer(serializers.Serializer[Any]):
     judgments = serializers.IntegerField()
     judgments_created = serializers.IntegerField()
     unparsed = serializers.IntegerField()
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out.")
 
 
 class StrategySerializer(serializers.Serializer[Any]):

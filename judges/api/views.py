@@ -17,12 +17,10 @@ import judges.api.errors  # noqa: F401  (teaches the API the exceptions of this 
 from annotation.api.access import HasScope, IsAdministrator, IsResearcher, MayReadOrAdministrates
 from annotation.api.base import ApiView, Listing, deleted, said
 from annotation.api.rows import rows_on_disk
-from annotation.importers import read_verdicts
 from annotation.selectors.datasets import (
     datasets_changeable_by,
     datasets_hidden_from,
     datasets_visible_to,
-    item_value_rules,
 )
 from judges.api.serializers import (
     JUDGE_BODY,
@@ -58,6 +56,7 @@ from judges.services.sweeps import (
     sweep_resume,
     sweep_start,
 )
+from judges.services.verdict_files import verdicts_read
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES
 from web.api.pages import Narrow
@@ -365,13 +364,16 @@ class JudgmentsView(JudgmentsListing):
 
     @extend_schema(request=JudgmentsWriteSerializer, responses=JudgmentsImportedSerializer)
     def post(self, request: Request) -> Response:
-        """Import verdicts that judges gave elsewhere, all or none. Those that are stored already are left alone."""
+        """Import verdicts that judges gave elsewhere, all or none. Those that are stored already are left alone.
+
+        Lines that `touchstone judge` wrote are taken as they are: their judge is the site's of the same fingerprint."""
         values = said(JudgmentsWriteSerializer, request)
         dataset = datasets_changeable_by(self.user).filter(name=values["dataset"]).first()
         if dataset is None:
             raise RefusalProblem(400, "There is no such dataset, or it isn't yours.", field="dataset")
+        notes: list[str] = []
         with rows_on_disk("judgments", values["judgments"]) as path:
-            verdicts = read_verdicts(path, item_value_rules(dataset.pk))
+            verdicts = verdicts_read(form="generic", path=path, dataset=dataset, note=notes.append)
             result = judgments_import(dataset=dataset, verdicts=verdicts, source="generic")
         return Response(
             {
@@ -381,6 +383,7 @@ class JudgmentsView(JudgmentsListing):
                 "judgments": result.judgments,
                 "judgments_created": result.created,
                 "unparsed": result.unparsed,
+                "notes": notes,
             }
         )
 

@@ -4,6 +4,7 @@ A name such as ``gpt-4o`` stands for one model today and for another one next mo
 return the model that answered, and some a `system_fingerprint` of what it runs on. Both are kept with every answer.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from judges.backends.base import storable
 
 _LONGEST = 200
+_WORDS = re.compile(r"(.+) \(([^()]*)\)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,6 +52,22 @@ def answerers_read(text: str) -> tuple[Answerer, ...]:
 def answerers_words(text: str) -> str:
     """Return the answerers of a stored result in one line, for a file."""
     return "; ".join(str(each) for each in answerers_read(text))
+
+
+def answerers_of_words(words: str, asked: str) -> str:
+    """Return `answerers_text` of what a file has.
+
+    Parameters
+    ----------
+    asked : str
+        The only model that was asked; empty where there were several, of which a file doesn't say which is which.
+    """
+    found = []
+    for each in filter(None, (one.strip() for one in words.split(";"))):
+        said = _WORDS.fullmatch(each)
+        model, fingerprint = said.groups() if said else (each, "")
+        found.append((asked or model, _line(model), _line(fingerprint)))
+    return answerers_text(found) if found else ""
 
 
 def several_of(answerers: Iterable[Answerer]) -> dict[str, tuple[Answerer, ...]]:

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from judges.services.verdict_imports import FORMATS
+from judges.services.verdict_files import VERDICT_FORMATS
 from web.upload import MAX_BYTES, MEBIBYTE, check_size
 
 
@@ -17,9 +17,11 @@ class VerdictImportForm(forms.Form):
         help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored before you confirm."
     )
     format = forms.ChoiceField(
-        choices=[(key, f"{words} ({', '.join(endings)})") for key, (words, endings) in FORMATS.items()],
+        choices=[
+            (key, f"{words} ({', '.join(endings)})") for key, (words, endings) in VERDICT_FORMATS.items()
+        ],
         widget=forms.RadioSelect,
-        initial=next(iter(FORMATS)),
+        initial=next(iter(VERDICT_FORMATS)),
     )
 
     def clean_file(self) -> UploadedFile[Any]:
@@ -31,7 +33,7 @@ class VerdictImportForm(forms.Form):
         data = super().clean() or {}
         upload, format = data.get("file"), data.get("format")
         if upload and format:
-            endings = FORMATS[format][1]
+            endings = VERDICT_FORMATS[format][1]
             if Path(upload.name or "").suffix.lower() not in endings:
                 self.add_error("file", f"Expected a file named {', '.join(endings)} for this format.")
         return data

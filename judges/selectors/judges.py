@@ -1,6 +1,7 @@
 """What pages and commands read of judges."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, Sw
 from judges.selectors.prompts import PromptVersion, prompt_get
 from judges.selectors.tallies import COUNTED
 from judges.strategies.registry import STRATEGIES
+from judges.strategies.spec import JudgeSpec
 
 
 def judges_runnable() -> QuerySet[Judge]:
@@ -144,3 +146,13 @@ def judge_answerers(judge_ids: Collection[int], dataset_ids: Collection[int]) ->
         judge_id: sorted(uses.values(), key=lambda use: (use.answerer.asked, use.first))
         for judge_id, uses in found.items()
     }
+
+
+def reference_systems_of(judges: Iterable[Judge]) -> set[str]:
+    """Return the systems whose responses these judges read as references."""
+    found: set[str] = set()
+    for judge in judges:
+        # A specification that is not valid any more is explained when it is replayed.
+        with suppress(ValueError):
+            found |= JudgeSpec.from_dict(judge.spec).reference_systems()
+    return found

@@ -8,7 +8,6 @@ again, each request that it makes is hashed and looked up, and the stored answer
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -17,6 +16,7 @@ from judges.backends.registry import endpoint_identity
 from judges.backends.wire import WireRequest, answer_from_json, build_wire, canonical_hash
 from judges.models import BackendKind, Generation, Judge, Judgment, ModelRequest, RequestState
 from judges.selectors.items import item_views
+from judges.selectors.judges import reference_systems_of
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.presentation import view_presented
@@ -105,7 +105,7 @@ def judgment_trace(judgment: Judgment, *, beside: Sequence[Judgment] = ()) -> Tr
     beside : sequence of Judgment
         Others of the same item, whose requests are looked at too: see `TraceRequest.shared_with`.
     """
-    systems = _reference_systems([judgment.judge, *(other.judge for other in beside)])
+    systems = reference_systems_of([judgment.judge, *(other.judge for other in beside)])
     view = _view(judgment.item.dataset_id, judgment.item.kind, judgment.item_id, systems)
     first = _Replay(judgment.judge, view, judgment.order, judgment.sample)
     others = {
@@ -134,16 +134,6 @@ def generation_trace(generation: Generation) -> Trace:
 def _view(dataset_id: int, kind: str, pk: int, systems: Collection[str] = ()) -> ItemView | None:
     views = item_views(dataset_id=dataset_id, kind=kind, item_ids=[pk], reference_systems=systems)
     return next(views, None)
-
-
-def _reference_systems(judges: Iterable[Judge]) -> set[str]:
-    found: set[str] = set()
-    for judge in judges:
-        with suppress(
-            ValueError
-        ):  # a specification that is not valid any more is explained when it is replayed
-            found |= JudgeSpec.from_dict(judge.spec).reference_systems()
-    return found
 
 
 def _replay(replays: Sequence[_Replay]) -> None:

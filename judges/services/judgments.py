@@ -1,10 +1,8 @@
 """Importing verdicts made elsewhere: whole or not at all, and the same file again changes nothing."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, NoReturn
 
 from django.db import connection, models, transaction
@@ -15,7 +13,8 @@ from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, R
 from annotation.selectors.datasets import items_by_external_id
 from annotation.services.dataset_rows import same
 from annotation.services.datasets import ImportResult, count, dataset_import, dataset_lock
-from judges.models import BackendKind, Judge, Judgment
+from judges.models import Judgment
+from judges.services.imported_judges import FileJudges, file_judges, file_judges_make, judge_key
 from web.batches import batched
 
 BATCH = 5000
@@ -47,28 +46,15 @@ class JudgmentsResult:
         return f"{self.dataset.name}: {what}, {self.unparsed:,} unparsed. {added}"
 
 
-def imported_judge_spec(record: VerdictRecord, source: str) -> dict[str, str]:
-    """The whole content of a judge that is only known by name."""
-    return {
-        "backend": str(BackendKind.IMPORTED),
-        "name": record.judge,
-        "model": record.model,
-        "strategy": record.strategy,
-        "source": source,
-    }
-
-
-def imported_judge_fingerprint(spec: dict[str, str]) -> str:
-    """SHA-256 of the spec as canonical JSON."""
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return sha256(text.encode()).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeCheck:
-    """What a file says of one judge; `created` counts the verdicts that are not stored yet."""
+    """What a file says of one judge; `created` counts the verdicts that are not stored yet.
+
+    `name` is its name here, and `named` the one in the file.
+    """
 
     name: str
+    named: str
     model: str
     strategy: str
     is_new: bool
@@ -83,6 +69,7 @@ class JudgmentsCheck:
 
     judges: tuple[JudgeCheck, ...]
     new: tuple[tuple[VerdictRecord, int], ...]
+    found: FileJudges
 
 
 def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], source: str) -> JudgmentsCheck:
@@ -94,15 +81,13 @@ def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], sour
         As `judgments_import`.
     """
     items = items_by_external_id(dataset.pk)
-    first = _first_of_judges(verdicts)
-    judges = {judge.name: judge for judge in Judge.objects.filter(name__in=list(first))}
-    for name, judge in judges.items():
-        _check_judge(judge, first[name], source)
+    judges = file_judges(verdicts, source)
+    ids = {key: judge.pk for key, judge in judges.known.items()}
     stored = {
-        (name, item_id, order): (status, value, raw)
-        for name, item_id, order, status, value, raw in Judgment.objects.filter(
-            judge__in=list(judges.values()), item__dataset=dataset, sample=0
-        ).values_list("judge__name", "item_id", "order", "status", "value", "raw_text")
+        (judge_id, item_id, order, sample): (status, value, raw)
+        for judge_id, item_id, order, sample, status, value, raw in Judgment.objects.filter(
+            judge__in=set(ids.values()), item__dataset=dataset
+        ).values_list("judge_id", "item_id", "order", "sample", "status", "value", "raw_text")
     }
     new = []
     n, n_created, n_unparsed = Counter[str](), Counter[str](), Counter[str]()
@@ -116,11 +101,12 @@ def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], sour
                 "item",
                 f"expected the id of an item of {dataset.name!r}, found {quoted(record.item)}.",
             )
-        n[record.judge] += 1
-        n_unparsed[record.judge] += record.status == "unparsed"
-        known = stored.get((record.judge, item_id, record.order))
+        key = judge_key(record)
+        n[key] += 1
+        n_unparsed[key] += record.status == "unparsed"
+        known = stored.get((ids.get(key, 0), item_id, record.order, record.sample))
         if known is None:
-            n_created[record.judge] += 1
+            n_created[key] += 1
             new.append((record, item_id))
         elif not _is_same(known, record):
             before, now = _first_difference(known, record)
@@ -138,12 +124,20 @@ def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], sour
     return JudgmentsCheck(
         tuple(
             JudgeCheck(
-                name, one.model or name, one.strategy, name not in judges, n[name], n_created[name], n_unparsed[name]
+                name=judges.known[key].name if key in judges.known else one.judge,
+                named=one.judge,
+                model=one.model or one.judge,
+                strategy=one.strategy,
+                is_new=key not in judges.known,
+                judgments=n[key],
+                created=n_created[key],
+                unparsed=n_unparsed[key],
             )
-            for name, one in first.items()
+            for key, one in judges.first.items()
         ),
         tuple(new),
-    )  # fmt: skip
+        judges,
+    )
 
 
 @transaction.atomic
@@ -156,8 +150,8 @@ def judgments_import(
 ) -> JudgmentsResult:
     """Store verdicts about items of a dataset, and the judges that they name.
 
-    A judge of an import is identified by (name, model, strategy, source), so one judge may have verdicts in
-    several datasets. Verdicts that are stored and the same are left alone.
+    A judge of an import is identified by the fingerprint that its verdicts have, else by (name, model, strategy,
+    source), so one judge may have verdicts in several datasets. Verdicts that are stored and the same are left alone.
 
     Parameters
     ----------
@@ -172,11 +166,12 @@ def judgments_import(
     """
     dataset_lock(dataset_id=dataset.pk)
     check = judgments_check(dataset=dataset, verdicts=verdicts, source=source)
-    judges, judges_created = _judges(verdicts, source)
+    made = file_judges_make(check.found)
+    judges = {key: judge.pk for key, judge in {**check.found.known, **made}.items()}
     done = 0
     for batch in batched(check.new, BATCH):
         Judgment.objects.bulk_create(
-            [_judgment(record, judges[record.judge], item_id) for record, item_id in batch]
+            [_judgment(record, judges[judge_key(record)], item_id) for record, item_id in batch]
         )
         done += len(batch)
         if progress is not None:
@@ -186,7 +181,7 @@ def judgments_import(
     return JudgmentsResult(
         dataset=dataset,
         judges=len(judges),
-        judges_created=judges_created,
+        judges_created=len(made),
         judgments=len(verdicts),
         created=len(check.new),
         unparsed=sum(one.unparsed for one in check.judges),
@@ -221,64 +216,18 @@ def _tell_planner(*tables: type[models.Model]) -> None:
             cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 
 
-def _first_of_judges(verdicts: Sequence[VerdictRecord]) -> dict[str, VerdictRecord]:
-    """The first verdict of each judge; all of them have its model and strategy."""
-    first: dict[str, VerdictRecord] = {}
-    for record in verdicts:
-        known = first.setdefault(record.judge, record)
-        if (known.model, known.strategy) != (record.model, record.strategy):
-            _refuse(
-                record,
-                "judge",
-                f"expected model and strategy of {quoted(record.judge)} as in row {known.origin.row}, "
-                f"{quoted(known.model)} and {quoted(known.strategy)}; found {quoted(record.model)} and "
-                f"{quoted(record.strategy)}.",
-            )
-    return first
-
-
-def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, int], int]:
-    """The judge of each name, made where there is none; and how many were made."""
-    found: dict[str, int] = {}
-    n_created = 0
-    for name, record in _first_of_judges(verdicts).items():
-        spec = imported_judge_spec(record, source)
-        judge, created = Judge.objects.get_or_create(
-            name=name,
-            defaults={
-                "backend": BackendKind.IMPORTED,
-                "model": record.model or name,
-                "strategy": record.strategy,
-                "spec": spec,
-                "fingerprint": imported_judge_fingerprint(spec),
-            },
-        )
-        _check_judge(judge, record, source)  # one that was made meanwhile, of a file on another dataset
-        found[name] = judge.pk
-        n_created += created
-    return found, n_created
-
-
-def _check_judge(judge: Judge, record: VerdictRecord, source: str) -> None:
-    if judge.fingerprint != imported_judge_fingerprint(imported_judge_spec(record, source)):
-        _refuse(
-            record,
-            "judge",
-            f"there is a judge {quoted(judge.name)} already, with another configuration "
-            f"({judge.get_backend_display()}, strategy {judge.strategy}); choose another name.",
-        )
-
-
 def _judgment(record: VerdictRecord, judge_id: int, item_id: int) -> Judgment:
     return Judgment(
         judge_id=judge_id,
         item_id=item_id,
         order=record.order,
+        sample=record.sample,
         status=record.status,
-        choice=(record.value or {}).get("choice"),
+        choice=(record.value or {}).get("choice") if record.status == "parsed" else None,
         value=record.value,
         raw_text=record.raw,
         source=record.origin.source,
+        **record.details,
     )
 
 

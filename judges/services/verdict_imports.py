@@ -11,7 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
@@ -25,13 +25,15 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.importers import ImportFileError, VerdictRecord, read_llmbar_judgments, read_verdicts
+from annotation.importers import ImportFileError, VerdictRecord
 from annotation.importers.errors import errors_of
+from annotation.importers.records import Origin
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_changeable_by, gold_choices, item_value_rules
+from annotation.selectors.datasets import datasets_changeable_by
 from judges.models import OPEN_IMPORT, ImportState, VerdictImport
 from judges.services.heartbeat import LEASE, Heartbeat, InterruptedJob
 from judges.services.judgments import judgments_check, judgments_import
+from judges.services.verdict_files import VERDICT_FORMATS, verdicts_read
 from judges.services.waking import wakeups_send
 
 logger = logging.getLogger(__name__)
@@ -45,12 +47,6 @@ LEFT_FREE = 2**30
 """Bytes of the disk that imports leave free."""
 SHOWN = 5
 """Verdicts of a file that its preview shows."""
-
-FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "generic": ("One verdict per row", (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq")),
-    "llmbar": ("LLMBar's table of verdicts", (".csv",)),
-}
-"""By reader: its words, and how names of its files end."""
 
 
 class VerdictImportError(Exception):
@@ -74,7 +70,7 @@ def verdict_import_request(
         There is no such format, or no room for the file.
     """
     suffix = Path(name).suffix.lower()
-    if format not in FORMATS or suffix not in FORMATS[format][1]:
+    if format not in VERDICT_FORMATS or suffix not in VERDICT_FORMATS[format][1]:
         raise VerdictImportError("Files with this name and format can't be read.")
     mine = VerdictImport.objects.filter(requested_by=user)
     if mine.filter(state__in=[*OPEN_IMPORT, ImportState.CHECKED]).count() >= MOST_KEPT:
@@ -237,9 +233,10 @@ def _verdicts(job: VerdictImport, heart: Heartbeat, notes: list[str]) -> Sequenc
         heart.tell(f"{done:,} rows read", 0, 0)
 
     with _named(job):
-        if job.format == "llmbar":
-            return read_llmbar_judgments(_path_of(job), gold_choices(job.dataset_id), progress, notes.append)
-        return read_verdicts(_path_of(job), item_value_rules(job.dataset_id), progress)
+        verdicts = verdicts_read(
+            form=job.format, path=_path_of(job), dataset=job.dataset, progress=progress, note=notes.append
+        )
+    return [replace(one, origin=Origin(job.name, one.origin.row)) for one in verdicts]
 
 
 @contextmanager

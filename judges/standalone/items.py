@@ -1,9 +1,7 @@
 """Items from a file or from a call, as strategies see them. The file is that of an import into the site."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -100,22 +98,3 @@ def bundle_views(bundle: DatasetBundle, kind: str, systems: Collection[str] = ()
             references=tuple(references[item.instruction].items()),
             several=bundle.categories is not None and bundle.categories.scheme.several,
         )
-
-
-def item_content_hash(view: ItemView) -> str:
-    """Return a hash of all that a judge may see of an item, whatever its order."""
-    shown = view.responses[::-1] if view.order else view.responses
-    parts: list[Any] = [
-        view.kind,
-        view.instruction,
-        view.context,
-        view.reference,
-        shown,
-        view.category,
-        view.subset,
-    ]
-    parts += [[(each.key, each.question, each.options) for each in view.criteria]]
-    parts += [[(each.key, each.text, each.parent) for each in view.aspects], view.references]
-    if view.several:
-        parts.append("several")
-    return sha256(json.dumps(parts, ensure_ascii=True).encode("ascii")).hexdigest()[:16]

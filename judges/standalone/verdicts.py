@@ -20,7 +20,7 @@ from judges.backends.answerers import answerers_text, answerers_words
 from judges.engine.codec import FAILED, Result, encode
 from judges.engine.works import Row, Work
 from judges.standalone.item_files import digest
-from judges.standalone.items import item_content_hash
+from judges.strategies.contents import item_content_hash
 from judges.strategies.documents import JudgeDocument
 from judges.strategies.presentation import is_presented
 from judges.strategies.types import ItemView

@@ -15,8 +15,9 @@ from annotation.importers.errors import quoted
 from annotation.importers.records import EMPTY
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
-from judges.standalone.items import bundle_views, item_content_hash
+from judges.standalone.items import bundle_views
 from judges.standalone.verdicts import verdict_read
+from judges.strategies.contents import item_content_hash
 from judges.strategies.types import ItemView
 from metaeval.figures.answers import judge_answers, judgment_columns
 from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, StoredItem, columns_of, items_make

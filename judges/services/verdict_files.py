@@ -1,0 +1,46 @@
+"""Files of verdicts that judges gave elsewhere, in any of their formats."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from annotation.importers import VerdictRecord, read_llmbar_judgments, read_verdicts
+from annotation.models import Dataset
+from annotation.selectors.datasets import gold_choices, item_value_rules
+from judges.services.verdict_lines import has_verdict_lines, read_verdict_lines
+
+VERDICT_FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "generic": (
+        "One verdict per row, or a file of `touchstone judge`",
+        (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq"),
+    ),
+    "llmbar": ("LLMBar's table of verdicts", (".csv",)),
+}
+"""By reader: its words, and how names of its files end."""
+
+
+def verdicts_read(
+    *,
+    form: str,
+    path: Path,
+    dataset: Dataset,
+    progress: Callable[[str, int], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> tuple[VerdictRecord, ...]:
+    """Read a file of verdicts on a dataset's items.
+
+    Parameters
+    ----------
+    form : str
+        One of `VERDICT_FORMATS`. Files of `touchstone judge` are recognized by their columns.
+    note : callable, optional
+        Called with a sentence for each thing that is left out.
+
+    Raises
+    ------
+    ImportFileError
+    """
+    if form == "llmbar":
+        return read_llmbar_judgments(path, gold_choices(dataset.pk), progress, note)
+    if has_verdict_lines(path):
+        return read_verdict_lines(path, dataset, progress, note)
+    return read_verdicts(path, item_value_rules(dataset.pk), progress)
