@@ -21,6 +21,7 @@ PAPERS: dict[str, Paper] = {
         "X. Lyu et al., “HREF: Human Response-Guided Evaluation of Instruction Following in Language Models”, 2024",
         ("pairwise",),
         href.href_parts,
+        ranks_systems=True,
     ),
     "helm-instruct": Paper(
         "helm-instruct",

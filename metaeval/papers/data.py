@@ -11,6 +11,14 @@ from metaeval.reports.systems import OutsideTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AgreementSet:
+    """Pairs that people labeled, apart from those on which systems are ranked."""
+
+    title: str
+    inputs: Inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PaperData:
     """One dataset as a paper sees it.
 
@@ -31,6 +39,10 @@ class PaperData:
         Ratings of systems from elsewhere.
     examples : mapping of (str, str) to str
         By category and subset the beginning of their first instruction.
+    baselines : tuple of str
+        The systems that others are compared with, the first of them in tables; empty: those that stand in every pair.
+    agreement : AgreementSet or None
+        Where judges' agreement with people comes from when systems are ranked; None: the data itself.
     """
 
     name: str
@@ -41,6 +53,8 @@ class PaperData:
     specifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outside: tuple[OutsideTable, ...] = ()
     examples: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    baselines: tuple[str, ...] = ()
+    agreement: AgreementSet | None = None
 
     def specification(self, judge: JudgeAnswers) -> Mapping[str, Any]:
         """What a judge is; nothing is known of a baseline."""
@@ -48,8 +62,11 @@ class PaperData:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """The hash of the inputs by kind."""
-        return {kind: inputs.hash(self.options) for kind, inputs in sorted(self.inputs.items())}
+        """The hash of the inputs by kind, and of the agreement set's."""
+        found = {kind: inputs.hash(self.options) for kind, inputs in sorted(self.inputs.items())}
+        if self.agreement is not None:
+            found["agreement"] = self.agreement.inputs.hash(self.options)
+        return found
 
 
 def inputs_where(inputs: Inputs, members: Booleans) -> Inputs:

@@ -41,6 +41,7 @@ _STRATEGIES = {
     "composite": _COMPOSED,
 }
 BEST = "Best per category"
+NO_LABELS = "No pair has labels from two annotators, so there is no agreement to compute."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +53,13 @@ class AgreementMethod:
     rank: tuple[int, str, str, str]
     reference: str
     """Empty for none, "human-written", or the system whose response it is."""
+
+
+def labelled(one: AgreementMethod) -> str:
+    """Its label, which says whether it reads a reference."""
+    return (
+        one.label if not one.reference or "reference" in one.label.lower() else f"{one.label}, with reference"
+    )
 
 
 def short_category(name: str) -> str:

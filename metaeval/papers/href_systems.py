@@ -84,8 +84,15 @@ def baselines_of(systems: Mapping[str, tuple[str, ...]]) -> list[str]:
 def preferences_of(
     judge: PairJudge, items: Items, systems: Mapping[str, tuple[str, ...]], baseline: str
 ) -> SystemPreferences:
-    """What a judge says of each system beside the baseline; several pairs of one instruction are averaged."""
-    rows = dict.fromkeys(items.cluster)
+    """What a judge says of each system beside the baseline; several pairs of one instruction are averaged.
+
+    Instructions are those of the pairs that the baseline stands in.
+    """
+    rows = dict.fromkeys(
+        cluster
+        for cluster, external_id in zip(items.cluster, items.external_id, strict=True)
+        if baseline in systems.get(external_id, ())
+    )
     places = {cluster: place for place, cluster in enumerate(rows)}
     category = dict(zip(items.cluster, items.category, strict=True))
     names = sorted({name for pair in systems.values() if baseline in pair for name in pair} - {baseline})

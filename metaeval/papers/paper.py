@@ -25,6 +25,8 @@ class Paper:
         The kinds of items that it is about; a dataset needs items of one of them.
     beside : tuple of str
         Kinds that it uses too where a dataset has them.
+    ranks_systems : bool
+        Whether it compares systems with a baseline, which may be named, and takes agreement from another dataset.
     make : callable
         From the data its tables, figures and what is missing, in the order of the paper.
     """
@@ -35,6 +37,7 @@ class Paper:
     kinds: tuple[str, ...]
     make: Callable[[PaperData], Iterable[PaperPart]]
     beside: tuple[str, ...] = ()
+    ranks_systems: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """From rows to what the tables of a paper are made from."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from annotation.models import Dataset, Study, User
@@ -8,10 +8,13 @@ from annotation.selectors.instructions import first_instructions, systems_of_ite
 from judges.selectors.reading import judges_of_dataset
 from metaeval.inputs import Options
 from metaeval.models import OutsideRatings
-from metaeval.papers.data import PaperData
+from metaeval.papers.data import AgreementSet, PaperData
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
 from metaeval.reports.systems import OutsideTable
 from metaeval.selectors.inputs import inputs_read, kinds_of
+
+_MOST_BASELINES = 2
+_PAIR = 2
 
 
 def paper_data(
@@ -23,6 +26,8 @@ def paper_data(
     study: Study | None = None,
     judges: Collection[str] | None = None,
     reader: User | None = None,
+    baselines: Sequence[str] = (),
+    agreement: Dataset | None = None,
 ) -> PaperData:
     """Read a dataset's items of these kinds, what people and judges said of them, and of which systems they are.
 
@@ -31,8 +36,11 @@ def paper_data(
     Raises
     ------
     ReportError
-        The dataset has no items of these kinds, or no judge of a name.
+        The dataset has no items of these kinds, no judge of a name, or no system that is named as a baseline; the
+        agreement set has no items of these kinds.
     """
+    if agreement is not None and not set(kinds) & set(kinds_of(agreement)):
+        raise ReportError(f"Dataset {agreement.name!r} has no items of the kind {' or '.join(kinds)}.")
     there = [kind for kind in kinds_of(dataset) if kind in kinds and (study is None or kind == study.kind)]
     if not there:
         wanted = " or ".join(kinds)
@@ -54,16 +62,37 @@ def paper_data(
             own = judges_of_dataset(dataset, kind).values_list("name", flat=True)
             of_kind = [name for name in own if name in judges]
         inputs[kind] = inputs_read(dataset=dataset, kind=kind, study=study, judges=of_kind, reader=reader)
+    systems = systems_of_items(dataset.pk)
+    _check_baselines(baselines, dataset, systems)
     return PaperData(
         name=dataset.name if study is None else study.slug,
         title=dataset.title if study is None else study.title,
         inputs=inputs,
         options=replace(options, n_resamples=0),
-        systems=systems_of_items(dataset.pk),
+        systems=systems,
         examples=first_instructions(dataset.pk, kinds),
         specifications={judge.fingerprint: judge.spec for judge in found},
         outside=tuple(
             OutsideTable(row.name, row.title, row.column, row.source, dict(row.scores))
             for row in OutsideRatings.objects.order_by("name")
         ),
+        baselines=tuple(baselines),
+        agreement=None
+        if agreement is None
+        else AgreementSet(agreement.title, inputs_read(dataset=agreement, kind=there[0], reader=reader)),
     )
+
+
+def _check_baselines(
+    baselines: Sequence[str], dataset: Dataset, systems: Mapping[str, tuple[str, ...]]
+) -> None:
+    if len(baselines) > _MOST_BASELINES:
+        raise ReportError(f"Name two at most: the paper has one or two baselines, not {len(baselines)}.")
+    known = sorted({name for pair in systems.values() for name in pair if len(pair) == _PAIR})
+    for place, name in enumerate(baselines):
+        if name in baselines[:place]:
+            raise ReportError(f"The baseline {name!r} is named twice.")
+        if name not in known:
+            raise UnknownNameError(
+                f"No pair of dataset {dataset.name!r} has a response of system {name!r}{near_names(name, known)}"
+            )

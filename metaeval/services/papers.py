@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from annotation.models import Dataset, Study, User
@@ -23,17 +23,31 @@ def paper_make(
     options: Options = DEFAULTS,
     judges: Collection[str] | None = None,
     reader: User | None = None,
+    baselines: Sequence[str] = (),
+    agreement: Dataset | None = None,
 ) -> MadePaper:
     """Make the tables and figures of a paper from a dataset, or from a study's labels.
 
     Labels that `reader` may not see do not count.
 
+    Parameters
+    ----------
+    baselines
+        Of a paper that ranks systems: one or two systems to compare the others with, where not those of every pair.
+    agreement
+        Of such a paper: the dataset whose labels say how far each judge agrees with people.
+
     Raises
     ------
     ReportError
-        The dataset has no items that the paper is about, or no such judge.
+        The dataset has no items that the paper is about, no such judge or no such system.
     """
     chosen = PAPERS[paper]
+    if (baselines or agreement is not None) and not chosen.ranks_systems:
+        ranking = " or ".join(one.title for one in PAPERS.values() if one.ranks_systems)
+        raise ReportError(
+            f"Baselines and an agreement set are for {ranking} alone: omit them for {chosen.title}."
+        )
     data = paper_data(
         dataset=dataset,
         kinds=chosen.kinds,
@@ -42,6 +56,8 @@ def paper_make(
         study=study,
         judges=judges,
         reader=reader,
+        baselines=baselines,
+        agreement=agreement,
     )
     return paper_made(chosen, data)
 

@@ -64,6 +64,20 @@ class Command(BaseCommand):
             "AlpacaEval 2's (columns model, index, preference, len_baseline, len_model, and optionally dataset)",
         )
         parser.add_argument(
+            "--baseline",
+            metavar="SYSTEM",
+            action="append",
+            default=[],
+            help="with --paper href: the system that others are compared with, or twice for two (default: those that "
+            "stand in every pair)",
+        )
+        parser.add_argument(
+            "--agreement",
+            metavar="DATASET",
+            help="with --paper href: the dataset whose labels say how far each judge agrees with people (table 6), "
+            "where it isn't the one on which systems are ranked",
+        )
+        parser.add_argument(
             "--difficulty",
             metavar="FILE",
             type=Path,
@@ -173,6 +187,9 @@ class Command(BaseCommand):
         for name in ("difficulty", "regularizing"):
             if options[name] is not None:
                 raise CommandError(f"--{name} is for --preferences: omit it otherwise.")
+        for name in ("baseline", "agreement"):
+            if options[name] and not options["paper"]:
+                raise CommandError(f"--{name} is for --paper href: omit it otherwise.")
         if not options["name"] or options["output"] is None:
             raise CommandError("Name a dataset or a study and a file: report NAME --output FILE.")
         output: Path = options["output"]
@@ -215,10 +232,14 @@ class Command(BaseCommand):
             study=study,
             options=_options(options),
             judges=_names(options["judges"]),
+            baselines=options["baseline"],
+            agreement=None if options["agreement"] is None else subject_named(options["agreement"], None)[0],
         )
         self._paper_written(made, output, options["verbosity"])
 
     def _preferences(self, options: dict[str, Any]) -> None:
+        if options["baseline"] or options["agreement"]:
+            raise CommandError("--baseline and --agreement are for a dataset: omit them with --preferences.")
         if options["paper"] != "href" or options["name"] or options["output"] is None:
             raise CommandError(
                 "Preferences without texts are for one paper: report --paper href --preferences FILE --output FOLDER."

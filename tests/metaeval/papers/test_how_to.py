@@ -131,4 +131,7 @@ def test_href():
     assert ranking[0] == ["System", "Total", "Brn", "OQA"]
     assert {row[0] for row in ranking[1:]} == {"Model one", "Model two", "Model three"}
     assert rows("href-ranking/f6-p-values.csv")[0] == ["Over pairs of systems", "Instructions", "p-value"]
-    assert rows("href-ranking/t6-prompts.csv")[1][0] in ("Judge", "Judge with reference")
+    prompts = rows("href-ranking/t6-prompts.csv")
+    assert prompts[1][0] in ("Judge", "Judge with reference")
+    agreement = {row[0]: row[-1] for row in rows("href-agreement/t2-agreement.csv")}
+    assert {row[0]: row[3] for row in prompts[1:]} == {row[0]: agreement[row[0]] for row in prompts[1:]}

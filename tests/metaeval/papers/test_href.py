@@ -1,6 +1,7 @@
 """HREF's tables and figures: on rows of our own with systems, categories and costs, and on AlpacaEval's data."""
 
 import csv
+import json
 from collections import defaultdict
 from types import SimpleNamespace
 
@@ -9,9 +10,11 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import ItemResponse, Response
+from judges.models import Judge
 from metaeval.inputs import Options
 from metaeval.papers.href_rows import short_category
 from metaeval.papers.href_systems import baselines_of
+from metaeval.reports.errors import ReportError
 from metaeval.services.papers import paper_make
 from metaeval.services.reports import report_build
 from tests.annotation.factories import dataset_make
@@ -56,6 +59,10 @@ def test_baselines_are_the_fewest_systems_that_stand_in_every_pair():
 @pytest.fixture
 def study():
     """Three systems beside a baseline on twelve instructions; four labels a pair; three prompts of one model."""
+    return study_of(LABELS)
+
+
+def study_of(labels):
     dataset = dataset_make(pairs=3 * N, per_instruction=3, name="href", gold=False)
     for item in dataset.items.order_by("position"):
         pair = [SYSTEMS[item.position % 3], "base"]
@@ -63,7 +70,8 @@ def study():
             name = pair[link.position] if item.position % 2 else pair[1 - link.position]
             text = "x" * (10 + 3 * item.position if name != "base" else 40)
             Response.objects.filter(pk=link.response_id).update(system=name, text=text)
-    labels_make(dataset=dataset, choices=LABELS)
+    if labels:
+        labels_make(dataset=dataset, choices=labels)
     for name, cost in (("With guideline", 0.004), ("Plain", 0.001), ("With human", 0.002)):
         judge = judge_make(name)
         judge.spec |= SPECIFICATIONS.get(name, {})
@@ -73,7 +81,10 @@ def study():
 
 
 def parts_of(dataset, **options):
-    made = paper_make(paper="href", dataset=dataset, options=Options(**options))
+    return made_by_name(paper_make(paper="href", dataset=dataset, options=Options(**options)))
+
+
+def made_by_name(made):
     return SimpleNamespace(
         tables={table.name: table for table in made.tables},
         pictures={picture.name: picture for picture in made.pictures},
@@ -206,6 +217,122 @@ def test_a_random_draw_among_modes_on_request(study):
     assert any("--convention random" in note for note in exact.notes)
     assert not any("--convention random" in note for note in drawn.notes)
     assert rows_of(exact)["Human annotators"] != rows_of(drawn)["Human annotators"]
+
+
+@pytest.fixture
+def round_robin():
+    """Every two of three systems on four instructions: no system stands in every pair; two judges."""
+    dataset = dataset_make(pairs=12, per_instruction=3, name="robin", gold=False)
+    pairs = [("one", "two"), ("two", "three"), ("three", "one")]
+    for item in dataset.items.order_by("position"):
+        for link in ItemResponse.objects.filter(item=item):
+            name = pairs[item.position % 3][link.position]
+            text = "x" * (10 + item.position + 5 * link.position)
+            Response.objects.filter(pk=link.response_id).update(system=name, text=text)
+    labels_make(dataset=dataset, choices=[(1, 1, 2)] * 12)
+    judgments_make(judge=judge_make("First"), dataset=dataset, choices=[(1, 1)] * 12)
+    last = [(1, 1), (0, 0), (2, 2)] * 3 + [(1, 1), (1, 1), (2, 2)]
+    judgments_make(judge=judge_make("Other"), dataset=dataset, choices=last)
+    return dataset
+
+
+@pytest.mark.django_db
+def test_a_baseline_may_be_named_where_no_system_stands_in_every_pair(round_robin):
+    assert "--baseline" in parts_of(round_robin).missing["t5"]
+    found = made_by_name(paper_make(paper="href", dataset=round_robin, baselines=("two",)))
+    rows = rows_of(found.tables["t5-win-rates"])
+    # Against "two", "First" prefers "one" (the first) always and "three" (the second) never.
+    assert "against two" in found.tables["t5-win-rates"].caption
+    assert {name: row[0] for name, row in rows.items()} == {"one": 100.0, "three": 0.0}
+    assert "minus that of two" in found.pictures["f2-length-differences"].description
+    # one - two is -5 in pairs 0, 3, ...; three - two is 5 in pairs 1, 4, ...: eight pairs, half of them positive.
+    assert sum(row[2] for row in found.pictures["f2-length-differences"].rows) == 8
+    assert "50.0% are positive" in found.pictures["f2-length-differences"].description
+    assert "4 instructions" in found.pictures["f6-p-values"].description
+
+
+@pytest.mark.django_db
+def test_two_named_baselines_have_the_agreement_under_each(round_robin):
+    found = made_by_name(paper_make(paper="href", dataset=round_robin, baselines=("two", "one")))
+    points = {(row[0], row[1]): row[2] for row in found.pictures["f8-two-baselines"].rows}
+    # Labels 1, 1, 2 have the modes {1, 2}, {1, 2} and {1}: a verdict of 1 scores (1/2 + 1/2 + 1) / 3.
+    assert points["First", "two"] == points["First", "one"] == pytest.approx(2 / 3)
+    # "Other" beside two: 1 in four pairs (2/3), and in the other four three ties (0) and one more 1.
+    assert points["Other", "two"] == pytest.approx((4 * 2 / 3 + 2 / 3) / 8)
+    # Beside one: 1 in four pairs, 2 in four: (1/2 + 1/2) / 3.
+    assert points["Other", "one"] == pytest.approx((4 * 2 / 3 + 4 / 3) / 8)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("baselines", "words"),
+    [(("tow",), "did you mean two"), (("two", "one", "three"), "two at most"), (("two", "two"), "twice")],
+)
+def test_a_baseline_that_is_none_is_refused(round_robin, baselines, words):
+    with pytest.raises(ReportError, match=words):
+        paper_make(paper="href", dataset=round_robin, baselines=baselines)
+    with pytest.raises(ReportError, match="HREF alone"):
+        paper_make(paper="llmbar", dataset=round_robin, baselines=("two",))
+
+
+@pytest.mark.django_db
+def test_the_agreement_of_prompts_may_come_from_another_dataset():
+    """Table 6: win rates of systems on one dataset, agreement with people on another, as in the paper."""
+    study = study_of(())
+    other = dataset_make(pairs=2, name="labeled", gold=False)
+    labels_make(dataset=other, choices=[(1, 1, 1, 1)] * 2)
+    said = {"With guideline": (1, 1), "Plain": (1, 2), "With human": (2, 2)}
+    for judge in Judge.objects.filter(name__in=said):
+        judgments_make(judge=judge, dataset=other, choices=[said[judge.name]] * 2)
+    lacking = parts_of(study).tables["t6-prompts"]
+    assert {row[3].text for row in lacking.rows} == {"–"}
+    assert "--agreement" in lacking.notes[0]
+    made = paper_make(paper="href", dataset=study, agreement=other)
+    found = made_by_name(made)
+    table = found.tables["t6-prompts"]
+    # The one that agrees best there ranks the systems here.
+    assert table.rows[0][0].text == "With guideline"
+    assert {row[0].text: row[3].text for row in table.rows} == {
+        "With guideline": "100.0",
+        "Plain": "50.0",
+        "With human": "0.0",
+    }
+    assert other.title in table.caption
+    assert set(made.hashes) == {"pairwise", "agreement"}
+    assert "verdicts of With guideline" in found.tables["t5-win-rates"].caption
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_pandalms_five_systems(shared_data, tmp_path):
+    """Two judges on every two of five systems: win rates beside one of them, by hand from the file."""
+    folder = shared_data / "pandalm"
+    call_command("import_dataset", "pandalm", str(folder), "--name", "pandalm", verbosity=0)
+    output = tmp_path / "href"
+    call_command(
+        "report", "pandalm", paper="href", baseline=["llama-7b", "bloom-7b"], output=output, verbosity=0
+    )
+    with (output / "t5-win-rates.csv").open(encoding="utf-8", newline="") as file:
+        found = {row["System"]: float(row["Total"]) for row in csv.DictReader(file)}
+    items = {row["idx"]: row for row in json.loads((folder / "testset-v1.json").read_text("utf-8"))}
+    # Every verdict of this judge could be read, so it ranks the systems.
+    verdicts = json.loads((folder / "pandalm-7b-testset-v1.json").read_text("utf-8"))
+    credits = defaultdict(lambda: defaultdict(list))
+    for row in verdicts:
+        item = items[row["idx"]]
+        pair, said = item["cmp_key"].split("_"), str(row["pandalm_result"])
+        assert said in {"0", "1", "2"}
+        if "llama-7b" in pair:
+            other = pair[0] if pair[1] == "llama-7b" else pair[1]
+            credit = 0.5 if said == "0" else float(pair[int(said) - 1] == other)
+            credits[other][item["instruction"], item["input"]].append(credit)
+    by_hand = {name: 100 * np.mean([np.mean(own) for own in rows.values()]) for name, rows in credits.items()}
+    assert len(by_hand) == 4
+    assert found == pytest.approx(by_hand)
+    prompts = (output / "t6-prompts.md").read_text(encoding="utf-8")
+    assert "gpt-3.5-turbo" in prompts
+    assert "pandalm-7b" in prompts
+    assert {path.name for path in output.glob("f*.csv")} >= {"f6-p-values.csv", "f8-two-baselines.csv"}
 
 
 @pytest.mark.slow

@@ -140,3 +140,35 @@ def test_names_that_there_are_not(pairs, tmp_path):
     with pytest.raises(CommandError, match="--save is for reports"):
         call_command("report", "pairs", paper="llmbar", output=tmp_path / "a", save=True, verbosity=0)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"baseline": ["base"]}, "--baseline is for --paper href"),
+        ({"agreement": "pairs"}, "--agreement is for --paper href"),
+        ({"paper": "llmbar", "baseline": ["base"]}, "for HREF alone: omit them for LLMBar"),
+        ({"paper": "href", "baseline": ["base"]}, "has a response of system 'base'"),
+        ({"paper": "href", "agreement": "pears"}, "did you mean pairs"),
+    ],
+)
+def test_baselines_and_agreement_sets_that_there_are_not(pairs, tmp_path, given, words):
+    with pytest.raises(CommandError, match=words):
+        call_command("report", "pairs", output=tmp_path / "out.md", verbosity=0, **given)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.django_db
+def test_an_agreement_set_of_another_kind_is_refused(pairs, tmp_path):
+    rubrics = tmp_path / "rubrics.jsonl"
+    row = {"id": "a", "kind": "rubric", "instruction": "Say hello.", "responses": [{"text": "Hello."}]}
+    rubrics.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    call_command(
+        "import_dataset", "generic", str(rubrics), name="rubrics", criteria="helm-instruct", verbosity=0
+    )
+    with pytest.raises(CommandError, match="'rubrics' has no items of the kind pairwise"):
+        call_command(
+            "report", "pairs", paper="href", agreement="rubrics", output=tmp_path / "out", verbosity=0
+        )
+    assert not (tmp_path / "out").exists()
