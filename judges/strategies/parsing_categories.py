@@ -118,6 +118,8 @@ def chosen_categories(
     """
     if cut_off:
         return None, CUT_OFF
+    if (whole := text.strip()) in offered.names:
+        return (whole,), ""
     bare = undressed(text[-MAX_READ:] if last else text)
     if not bare:
         return None, EMPTY
