@@ -18,13 +18,9 @@ from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
 from annotation.services.studies import invitation_create, study_create, study_open
 from annotation.services.users import user_ensure
-from judges.engine.runner import run_pending
-from judges.models import Judge, Sweep, SweepState
-from judges.selectors.stored import endpoint_find, sweep_find
-from judges.services.endpoints import endpoint_create
-from judges.services.judges import DuplicateJudgeError, heuristic_judges_ensure, judge_create
-from judges.services.sweeps import sweep_create, sweep_resume, sweep_start
+from judges.models import Sweep
 from metaeval.demo.kinds import KindStudy, kinds_build
+from metaeval.demo.sweeps import baselines_run, mock_sweep_draft
 from metaeval.models import Report
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.reports import report_build, report_save
@@ -34,10 +30,10 @@ ADMINISTRATOR, RESEARCHER = "admin", "researcher"
 PASSWORD = "touchstone-demo"  # noqa: S105  (printed by the command; the site answers on this machine only)
 SWEEP, MODEL_SWEEP = "Baselines (no LLM)", "Prompted judges on the mock server"
 MOCK_JUDGES = (
-    ("Mock, vanilla", "vanilla", "mock-longer-0.8"),
-    ("Mock, with rules", "rules", "mock-overlap-0.9"),
-    ("Mock, chain of thought", "cot", "mock-random"),
-    ("Mock, with the human reference", "reference", "mock-overlap-0.9"),
+    {"name": "Mock, vanilla", "strategy": "vanilla", "model": "mock-longer-0.8"},
+    {"name": "Mock, with rules", "strategy": "rules", "model": "mock-overlap-0.9"},
+    {"name": "Mock, chain of thought", "strategy": "cot", "model": "mock-random"},
+    {"name": "Mock, with the human reference", "strategy": "reference", "model": "mock-overlap-0.9"},
 )
 
 
@@ -72,19 +68,23 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     people = _people()
     written = labels_ensure(study)
     say(f"labels: {written or 'the same'} by simulated annotators")
-    kinds = kinds_build(content=CONTENT, people=people, owner=researcher, say=say)
-    sweep = _finished_sweep(dataset, administrator, say)
-    _model_sweep(dataset, administrator, mock_url)
+    kinds = kinds_build(content=CONTENT, people=people, owner=researcher, mock_url=mock_url, say=say)
+    sweep = baselines_run(SWEEP, dataset, administrator)
+    say(f"sweep: {sweep.get_state_display().lower()}")
+    mock_sweep_draft(MODEL_SWEEP, MOCK_JUDGES, dataset, administrator, mock_url)
     made = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
     report = report_save(report=made, dataset=dataset, sweep_id=sweep.pk, user=administrator)
     say(f"report: {len(made.judges)} judges against people")
-    kind_reports = [_kind_report(kind.study, researcher) for kind in kinds]
+    kind_reports = [_kind_report(kind, researcher) for kind in kinds]
     return Demo(study, invitation, sweep, report, kinds, kind_reports)
 
 
-def _kind_report(study: Study, owner: User) -> Report:
-    report = report_build(dataset=study.dataset, kind=study.kind, study=study)
-    return report_save(report=report, dataset=study.dataset, study=study, user=owner)
+def _kind_report(made: KindStudy, owner: User) -> Report:
+    study, sweep = made.study, made.sweep
+    view = None if sweep is None else sweep_view(sweep.pk)
+    report = report_build(dataset=study.dataset, kind=study.kind, study=study, sweep=view)
+    sweep_id = None if sweep is None else sweep.pk
+    return report_save(report=report, dataset=study.dataset, study=study, sweep_id=sweep_id, user=owner)
 
 
 def dataset_ensure(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:
@@ -134,42 +134,3 @@ def labels_ensure(study: Study) -> int:
     if study.state != StudyState.OPEN:
         return 0
     return labels_simulate(study=study, people=_people(), **_simulated()["plan"])
-
-
-def _finished_sweep(dataset: Dataset, owner: User, say: Callable[[str], None]) -> Sweep:
-    """The sweep of the judges without a model, run to its end here rather than by a worker."""
-    sweep = sweep_find(SWEEP, dataset)
-    if sweep is None:
-        sweep = sweep_create(
-            name=SWEEP, judges=heuristic_judges_ensure(), datasets=[dataset], created_by=owner
-        )
-    if sweep.state == SweepState.DRAFT:
-        sweep_start(sweep=sweep)
-    elif sweep.state in (SweepState.CANCELLED, SweepState.FAILED):
-        sweep_resume(sweep=sweep)
-    if sweep.state != SweepState.FINISHED:
-        run_pending(sweep_id=sweep.pk)
-        sweep.refresh_from_db()
-    say(f"sweep: {sweep.get_state_display().lower()}")
-    return sweep
-
-
-def _model_sweep(dataset: Dataset, owner: User, mock_url: str) -> None:
-    """A draft that an administrator can launch to watch a sweep at work."""
-    if sweep_find(MODEL_SWEEP, dataset) is not None:
-        return
-    endpoint = endpoint_find("mock") or endpoint_create(
-        name="mock", base_url=mock_url, is_local=True, max_concurrency=8
-    )
-    judges = [
-        _judge(name=name, strategy=strategy, endpoint=endpoint, model=model, created_by=owner)
-        for name, strategy, model in MOCK_JUDGES
-    ]
-    sweep_create(name=MODEL_SWEEP, judges=judges, datasets=[dataset], created_by=owner)
-
-
-def _judge(**fields: Any) -> Judge:
-    try:
-        return judge_create(**fields)
-    except DuplicateJudgeError as error:
-        return error.existing

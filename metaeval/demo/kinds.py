@@ -1,4 +1,4 @@
-"""A small study of each further kind of work, with labels of annotators who do not exist."""
+"""A small study of each further kind of work, with labels of annotators who do not exist, and of some a sweep."""
 
 import tomllib
 from collections.abc import Callable
@@ -17,6 +17,8 @@ from annotation.services.criteria import criteria_set
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
 from annotation.services.studies import invitation_create, study_create, study_open
+from judges.models import Sweep
+from metaeval.demo.sweeps import mock_judges_run
 
 COMMON: dict[str, Any] = {
     "overlap": 4,
@@ -31,20 +33,24 @@ COMMON: dict[str, Any] = {
 class KindStudy:
     study: Study
     invitation: Invitation
+    sweep: Sweep | None = None
 
 
 def kinds_build(
-    *, content: Path, people: list[SimulatedAnnotator], owner: User, say: Callable[[str], None]
+    *, content: Path, people: list[SimulatedAnnotator], owner: User, mock_url: str, say: Callable[[str], None]
 ) -> list[KindStudy]:
     """Make what is missing of the studies of `kinds.toml`."""
     plan = tomllib.loads((content / "kinds.toml").read_text(encoding="utf-8"))
     made = []
     for rules in plan["study"]:
+        name, judges = rules.pop("sweep", ""), rules.pop("judge", [])
         study = study_find(rules["slug"]) or _study(dict(rules), content, owner)
         if study.state == StudyState.OPEN:
             labels_simulate(study=study, people=people, **plan["plan"])
         invitation = study.invitations.filter(revoked_at=None).order_by("pk").first()
-        made.append(KindStudy(study, invitation or invitation_create(study=study, note="Demo")))
+        invitation = invitation or invitation_create(study=study, note="Demo")
+        sweep = mock_judges_run(name, judges, study.dataset, owner, mock_url) if name else None
+        made.append(KindStudy(study, invitation, sweep))
     say(f"kinds: {', '.join(kind.study.get_kind_display().lower() for kind in made)}")
     return made
 

@@ -47,7 +47,7 @@ def pairs_check(demo: Demo) -> None:
 
 def kinds_check(demo: Demo) -> None:
     kinds = {kind.study.kind: kind.study for kind in demo.kinds} | {demo.study.kind: demo.study}
-    assert set(kinds) == set(Kind.values) - {"classification"}  # no judge prompts for it yet
+    assert set(kinds) == set(Kind.values)
     for study in kinds.values():
         assert study.state == "open"
         work = StudyItem.objects.filter(study=study, role="work")
@@ -58,3 +58,14 @@ def kinds_check(demo: Demo) -> None:
         assert agreement.simulated == agreement.annotators > 2
     reported = {report.study: report.content["people"]["n_labels"] for report in demo.kind_reports}
     assert reported == {kind.study: kind.study.labels.count() for kind in demo.kinds}
+    (categories,) = (kind for kind in demo.kinds if kind.sweep)
+    assert categories.sweep.state == SweepState.FINISHED
+    assert (
+        not Judgment.objects.filter(judge__in=categories.sweep.judges.all()).exclude(status="parsed").exists()
+    )
+    (report,) = (report for report in demo.kind_reports if report.study == categories.study)
+    agreement = {
+        judge["name"]: judge["measures"]["agreement"]["overall"]["value"]
+        for judge in report.content["judges"]
+    }
+    assert agreement["Mock, categories"] > agreement["Mock, categories at random"] > 0
