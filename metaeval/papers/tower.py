@@ -82,13 +82,11 @@ class ImportanceOrders:
 
     @cached_property
     def methods(self) -> dict[str, list[Floats | None]]:
-        """Equal weights, the dataset's own tree, then judges in the paper's order."""
+        """Equal weights, judges in the paper's order, then the dataset's own tree."""
         sample = self.sample
         found: dict[str, list[Floats | None]] = {
             _EQUAL: [np.ones(n) if n else None for n in sample.n_parts.tolist()]
         }
-        if any(any(parents) for parents in sample.items.parents):
-            found[_TREE] = _levels_by_item(self.data.inputs["importance"].items)
         order = list(_METHODS)
         judges = [judge for judge in sample.judges if not judge.judge.baseline]
         judges.sort(
@@ -105,6 +103,8 @@ class ImportanceOrders:
                 None if np.isnan(ranks).all() else ranks[:n]
                 for ranks, n in zip(judge.ranks, sample.n_parts.tolist(), strict=True)
             ]
+        if any(any(parents) for parents in sample.items.parents):
+            found[_TREE] = _levels_by_item(self.data.inputs["importance"].items)
         return found
 
     def table(self, convention: str | None) -> ImportanceTable:
@@ -308,7 +308,9 @@ def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
             tuple(rows),
             found.notes,
         )
-        yield from with_bars(table, ("Level", "Model", "Requirements followed"), percent=True)
+        yield from with_bars(
+            table, ("Model", "Level", "Requirements followed"), columns_first=True, percent=True
+        )
 
 
 def _rates(found: ModelChecklists, who: Answered, level: int) -> list[float]:

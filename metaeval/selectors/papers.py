@@ -3,8 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from annotation.models import Dataset, Study, User
+from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.instructions import first_instructions, systems_of_items
+from annotation.selectors.overview import labels_visible_to
 from judges.selectors.reading import judges_of_dataset
 from metaeval.inputs import Options
 from metaeval.models import OutsideRatings
@@ -81,6 +85,13 @@ def paper_data(
         if agreement is None
         else AgreementSet(agreement.title, inputs_read(dataset=agreement, kind=there[0], reader=reader)),
     )
+
+
+def agreement_sets_for(user: User, dataset: Dataset, kinds: Collection[str]) -> QuerySet[Dataset]:
+    """Other datasets with labels of these kinds that this person may see, by title."""
+    labeled = labels_visible_to(user).filter(item__dataset=OuterRef("pk"), kind__in=list(kinds)).order_by()
+    found = datasets_visible_to(user).exclude(pk=dataset.pk).filter(Exists(labeled))
+    return found.order_by("title", "pk")
 
 
 def _check_baselines(

@@ -54,6 +54,9 @@ class PageAsked:
         Of the verification of a stored report.
     paper : str
         Of the tables of a paper, its key.
+    baselines : tuple of str
+    agreement : str
+        Of a paper that ranks systems: those that others are compared with, and the dataset that agreement comes from.
     """
 
     page: str
@@ -68,6 +71,8 @@ class PageAsked:
     errors: Asked | None = None
     report_id: int | None = None
     paper: str = ""
+    baselines: tuple[str, ...] = ()
+    agreement: str = ""
 
     @property
     def key(self) -> str:
@@ -77,6 +82,9 @@ class PageAsked:
             del content["report_id"]
         if not self.paper:  # nor were there papers
             del content["paper"]
+        for name in ("baselines", "agreement"):
+            if not content[name]:
+                del content[name]
         return sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
@@ -122,7 +130,17 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
         return systems_get(dataset=dataset, reader=reader).as_json()
     if asked.page == JobPage.PAPER:
         dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
-        return paper_json(paper_make(paper=asked.paper, dataset=dataset, reader=reader))
+        agreement = None
+        if asked.agreement:
+            agreement = get_object_or_404(datasets_visible_to(reader), name=asked.agreement)
+        made = paper_make(
+            paper=asked.paper,
+            dataset=dataset,
+            reader=reader,
+            baselines=asked.baselines,
+            agreement=agreement,
+        )
+        return paper_json(made)
     if asked.report_id is not None:
         return verification_json(stored_verify(report_get_for(reader, asked.report_id)))
     sweep = source_get_for(reader, asked.sweep_id, asked.source)

@@ -1,12 +1,16 @@
 """The tables and figures of papers, made from a dataset: what there is, each paper's page, its files as an archive."""
 
+from dataclasses import dataclass
+
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.instructions import dataset_systems
 from metaeval.figures import KIND_LABELS
 from metaeval.models import JobPage
 from metaeval.papers import PAPERS
@@ -15,6 +19,7 @@ from metaeval.papers.paper import MadePaper, paper_read
 from metaeval.pictures.picture import Picture
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import kinds_of
+from metaeval.selectors.papers import agreement_sets_for
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.papers import paper_make
 from metaeval.services.report_jobs import is_small
@@ -43,6 +48,30 @@ def paper_list(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "metaeval/paper_list.html", context)
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the address of a paper's page chooses: baselines, and whose labels say how far judges agree with people."""
+
+    baselines: tuple[str, ...]
+    agreement: Dataset | None
+
+    @property
+    def query(self) -> str:
+        """The end of an address that chooses the same."""
+        named = [("baseline", name) for name in self.baselines]
+        named += [] if self.agreement is None else [("agreement", self.agreement.name)]
+        return f"?{urlencode(named)}" if named else ""
+
+
+def _chosen(request: ResearcherRequest, paper: str) -> Chosen:
+    """What is chosen; another person's private dataset is none. Papers that rank no systems have nothing to choose."""
+    if not PAPERS[paper].ranks_systems:
+        return Chosen((), None)
+    name = request.GET.get("agreement", "")
+    agreement = get_object_or_404(datasets_visible_to(request.user), name=name) if name else None
+    return Chosen(tuple(filter(None, request.GET.getlist("baseline"))), agreement)
+
+
 @never_cache
 @researcher_page
 def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpResponse:
@@ -55,18 +84,28 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
         "loop": LoopPlace(dataset.name, "report"),
         "crumbs": crumbs,
     }
-    kept = _kept(request, dataset, paper)
+    chosen = _chosen(request, paper)
+    context |= {"chosen": chosen, "second": chosen.baselines[1:2]}
+    if PAPERS[paper].ranks_systems:
+        systems = [name for name, _ in dataset_systems(dataset.pk)]
+        context |= {
+            "systems": systems if len(systems) > 1 else [],
+            "agreement_sets": agreement_sets_for(request.user, dataset, PAPERS[paper].kinds),
+        }
+    kept = _kept(request, dataset, paper, chosen)
     context["kept"] = kept
     if kept is not None and kept.content is None:
         return render(request, "metaeval/paper_detail.html", context)
     try:
-        made = _made(request, dataset, paper, kept)
+        made = _made(request, dataset, paper, chosen, kept)
     except ReportError as error:
         return render(request, "metaeval/paper_detail.html", context | {"error": str(error)})
     shown = pictures_shown(
         request,
         made.pictures,
-        lambda picture, suffix: reverse("metaeval:paper-picture", args=[name, paper, picture, suffix]),
+        lambda picture, suffix: (
+            reverse("metaeval:paper-picture", args=[name, paper, picture, suffix]) + chosen.query
+        ),
     )
     return render(request, "metaeval/paper_detail.html", context | {"made": made, "pictures": shown})
 
@@ -75,10 +114,11 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
 def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: str, file: str) -> HttpResponse:
     """A picture of a paper as a file, or as its page shows it."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    chosen = _chosen(request, paper)
 
     def make() -> tuple[Picture, ...]:
         try:
-            return _made(request, dataset, paper, _kept(request, dataset, paper)).pictures
+            return _made(request, dataset, paper, chosen, _kept(request, dataset, paper, chosen)).pictures
         except ReportError as error:
             raise Http404(str(error)) from None
 
@@ -89,26 +129,45 @@ def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: st
 @researcher_page
 def paper_download(request: ResearcherRequest, name: str, paper: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    chosen = _chosen(request, paper)
     try:
-        made = _made(request, dataset, paper, _kept(request, dataset, paper))
+        made = _made(request, dataset, paper, chosen, _kept(request, dataset, paper, chosen))
     except ReportError as error:
         return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
     return attachment(paper_zip(made), f"{dataset.name}-{paper}.zip", "application/zip")
 
 
-def _kept(request: ResearcherRequest, dataset: Dataset, paper: str) -> Kept | None:
-    """What a worker made of a dataset that is too large to wait for; None where the page makes it itself."""
+def _kept(request: ResearcherRequest, dataset: Dataset, paper: str, chosen: Chosen) -> Kept | None:
+    """What a worker made of data that is too large to wait for; None where the page makes it itself."""
+    datasets = [dataset] if chosen.agreement is None else [dataset, chosen.agreement]
     kinds = [kind for kind in PAPERS[paper].kinds if kind in kinds_of(dataset)]
-    large = next((kind for kind in kinds if not is_small([dataset], kind)), None)
+    large = next((kind for kind in kinds if not is_small(datasets, kind)), None)
     if large is None:
         return None
-    asked = PageAsked(JobPage.PAPER.value, None, "", dataset.name, large, paper=paper)
-    return kept_of(request, [dataset], asked)
+    asked = PageAsked(
+        JobPage.PAPER.value,
+        None,
+        "",
+        dataset.name,
+        large,
+        paper=paper,
+        baselines=chosen.baselines,
+        agreement="" if chosen.agreement is None else chosen.agreement.name,
+    )
+    return kept_of(request, datasets, asked)
 
 
-def _made(request: ResearcherRequest, dataset: Dataset, paper: str, kept: Kept | None) -> MadePaper:
+def _made(
+    request: ResearcherRequest, dataset: Dataset, paper: str, chosen: Chosen, kept: Kept | None
+) -> MadePaper:
     if kept is None:
-        return paper_make(paper=paper, dataset=dataset, reader=request.user)
+        return paper_make(
+            paper=paper,
+            dataset=dataset,
+            reader=request.user,
+            baselines=chosen.baselines,
+            agreement=chosen.agreement,
+        )
     if kept.content is None:
         raise ReportError("A worker makes these tables. Ask for them on their page.")
     return paper_read(PAPERS[paper], kept.content)

@@ -52,10 +52,10 @@ def test_tower():
     assert [row[0] for row in table[1:]] == [
         "Human annotators",
         "Standard DRFR",
-        "Tree of the dataset",
         "Ranking",
         "Direct Scoring",
         "Tree-Based",
+        "Tree of the dataset",
     ]
     assert all(row[5] for row in table if row[0] in ("Ranking", "Tree-Based"))
     models = rows("tower-paper/t2-checks.csv")

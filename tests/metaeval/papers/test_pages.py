@@ -6,6 +6,7 @@ import zipfile
 import pytest
 from django.urls import reverse
 
+from annotation.models import Dataset, Response, Split
 from metaeval.models import ReportJob
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_files
@@ -13,7 +14,7 @@ from metaeval.services.papers import paper_make
 from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.kinds import figures_set
-from tests.metaeval.rows import labels_make, swept
+from tests.metaeval.rows import judge_make, judgments_make, labels_make, swept
 
 pytestmark = [pytest.mark.django_db]
 
@@ -106,3 +107,75 @@ def test_a_dataset_without_such_items_says_so(client, researcher):
     page = client.get(reverse("metaeval:paper-detail", args=[dataset.name, "llmbar"]))
     assert page.status_code == 200
     assert "has no items of the kind pairwise" in page.content.decode()
+
+
+@pytest.fixture
+def robin():
+    """Every two of three systems; no labels: these are those of another dataset."""
+    dataset = dataset_make(pairs=6, per_instruction=3, name="robin", gold=False)
+    systems = [("one", "two"), ("two", "three"), ("three", "one")]
+    for item in dataset.items.order_by("position"):
+        for link in item.item_responses.all():
+            Response.objects.filter(pk=link.response_id).update(
+                system=systems[item.position % 3][link.position]
+            )
+    judgments_make(judge=judge_make("Judge"), dataset=dataset, choices=[(1, 1)] * 6)
+    return dataset
+
+
+def test_the_page_takes_baselines_and_an_agreement_set(client, researcher, robin, pairs):
+    here = reverse("metaeval:paper-detail", args=["robin", "href"])
+    page = client.get(here).content.decode()
+    assert "No one or two systems stand in every pair" in page
+    asked = {"baseline": ["two", "one"], "agreement": "pairs"}
+    page = client.get(here, asked).content.decode()
+    assert "Expected win rate against two" in page
+    assert "<option selected>two</option>" in page
+    assert '<option value="pairs" selected>' in page
+    archive = reverse("metaeval:paper-download", args=["robin", "href"])
+    query = "?baseline=two&amp;baseline=one&amp;agreement=pairs"
+    assert f'href="{archive}{query}"' in page
+    expected = paper_make(
+        paper="href", dataset=robin, reader=researcher, baselines=("two", "one"), agreement=pairs
+    )
+    with zipfile.ZipFile(io.BytesIO(client.get(archive, asked).content)) as found:
+        assert {name: found.read(name) for name in found.namelist()} == {
+            f"href/{name}": content for name, content in paper_files(expected).items()
+        }
+    picture = reverse("metaeval:paper-picture", args=["robin", "href", "f6-p-values", "csv"])
+    assert client.get(picture).status_code == 404
+    assert client.get(picture, asked).content.startswith(b"Over pairs of systems")
+    # The form sends empty fields for what is left as it is.
+    assert client.get(here, {"baseline": ["", ""], "agreement": ""}).status_code == 200
+    wrong = client.get(here, {"baseline": "four"})
+    assert "has a response of system &#x27;four&#x27;" in wrong.content.decode()
+
+
+def test_an_agreement_set_is_one_that_the_reader_may_see(client, researcher, robin, pairs):
+    here = reverse("metaeval:paper-detail", args=["robin", "href"])
+    assert 'value="pairs"' in client.get(here).content.decode()
+    Dataset.objects.filter(name="pairs").update(split=Split.PRIVATE, owner=user_make())
+    assert 'value="pairs"' not in client.get(here).content.decode()
+    for name in ("pairs", "nothing"):
+        assert client.get(here, {"agreement": name}).status_code == 404
+        archive = reverse("metaeval:paper-download", args=["robin", "href"])
+        assert client.get(archive, {"agreement": name}).status_code == 404
+
+
+def test_a_worker_keeps_tables_of_other_baselines_apart(client, researcher, robin, pairs, monkeypatch):
+    expected = paper_files(
+        paper_make(paper="href", dataset=robin, reader=researcher, baselines=("two",), agreement=pairs)
+    )
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
+    here = reverse("metaeval:paper-detail", args=["robin", "href"])
+    archive = reverse("metaeval:paper-download", args=["robin", "href"])
+    asked = {"baseline": "two", "agreement": "pairs"}
+    client.get(here, asked | {"now": "1"})
+    assert report_jobs_work() == 1
+    assert ReportJob.objects.get().address == f"{here}?baseline=two&agreement=pairs"
+    assert "Expected win rate against two" in client.get(here, asked).content.decode()
+    with zipfile.ZipFile(io.BytesIO(client.get(archive, asked).content)) as found:
+        assert {name: found.read(name) for name in found.namelist()} == {
+            f"href/{name}": content for name, content in expected.items()
+        }
+    assert client.get(archive, {"baseline": "one"}).status_code == 409

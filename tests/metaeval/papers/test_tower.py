@@ -87,9 +87,9 @@ def test_paper_rows_of_our_strategies(orders):
     assert [row[0] for row in rows] == [
         "Human annotators",
         "Standard DRFR",
-        "Tree of the dataset",
         "Ranking",
         "Tree-Based",
+        "Tree of the dataset",
     ]
 
 
@@ -157,6 +157,20 @@ def test_levels_by_hand(followed):
     assert table.columns == ("Level", "one", "two")
     # Level 1: of x0 1, of x1 0. Level 2: x0 (0 + 2) / 2 = 1 of 2, x1 2 of 2. Level 3: x0 1, x1 1.
     assert texts(table) == [["1", "50.0", "100.0"], ["2", "75.0", "0.0"], ["3", "100.0", "0.0"]]
+
+
+def test_the_picture_of_levels_has_a_panel_a_model(followed):
+    """Figure 2: the levels of a model side by side, as the paper has them."""
+    picture = tables(("one", "one", "two"), checklist=followed)["f2-human-annotators-bars"]
+    assert [column.label for column in picture.columns] == ["Model", "Level", "Requirements followed"]
+    assert picture.rows == (
+        ("one", "1", 0.5),
+        ("one", "2", 0.75),
+        ("one", "3", 1.0),
+        ("two", "1", 1.0),
+        ("two", "2", 0.0),
+        ("two", "3", 0.0),
+    )
 
 
 def test_the_numbers_are_those_of_the_library():
