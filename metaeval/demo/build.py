@@ -68,10 +68,11 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     people = _people()
     written = labels_ensure(study)
     say(f"labels: {written or 'the same'} by simulated annotators")
-    kinds = kinds_build(content=CONTENT, people=people, owner=researcher, mock_url=mock_url, say=say)
     sweep = baselines_run(SWEEP, dataset, administrator)
     say(f"sweep: {sweep.get_state_display().lower()}")
     mock_sweep_draft(MODEL_SWEEP, MOCK_JUDGES, dataset, administrator, mock_url)
+    # After the two sweeps, whose numbers the tutorial of administrators names.
+    kinds = kinds_build(content=CONTENT, people=people, owner=researcher, mock_url=mock_url, say=say)
     made = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
     report = report_save(report=made, dataset=dataset, sweep_id=sweep.pk, user=administrator)
     say(f"report: {len(made.judges)} judges against people")
