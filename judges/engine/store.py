@@ -277,8 +277,10 @@ def _execute_arrays(statement: str, first: list[Any], columns: Mapping[str, str]
     """Execute a statement of PostgreSQL with the parameters `first` and then an array a column of `rows`.
 
     By a cursor of psycopg's own: Django's writes the parameters into the statement as text, which takes longer
-    than the insertion.
+    than the insertion. Of no rows there is nothing to do: a batch may hold refusals alone.
     """
+    if not rows:
+        return 0
     import psycopg
 
     arrays = [

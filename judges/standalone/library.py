@@ -23,8 +23,8 @@ from annotation.importers.errors import ImportFileError
 from judges.engine.codec import FAILED, PARSED, Result
 from judges.engine.options import EngineOptions
 from judges.engine.works import Work
+from judges.services.judge_files import judge_of_file
 from judges.standalone.items import item_of_call
-from judges.standalone.loading import judge_of_file
 from judges.standalone.service import Done, JudgeService
 from judges.standalone.sessions import BackendMaker, ModelAccess, spec_at
 from judges.standalone.telemetry import ApplicationEvents, Sender

@@ -8,8 +8,8 @@ from annotation.importers import read_generic
 from judges.exports.errors import ExportRefusedError
 from judges.exports.targets import TARGETS, export_target
 from judges.exports.writing import ASPECTS, target_export
+from judges.services.judge_files import judge_of_file
 from judges.standalone.items import bundle_views
-from judges.standalone.loading import judge_of_file
 from judges.standalone.main import CommandRefusedError, StandaloneCommand
 from judges.strategies.types import CriterionView
 

@@ -13,8 +13,8 @@ from typing import Any
 from annotation.importers.columns import KEEP, LEAVE_OUT
 from annotation.kinds import KINDS
 from judges.engine.works import Row, Sink
+from judges.services.judge_files import judge_of_file
 from judges.standalone.item_files import ItemViews, items_open
-from judges.standalone.loading import judge_of_file
 from judges.standalone.main import CommandRefusedError, StandaloneCommand
 from judges.standalone.parquet import parquet_of_lines
 from judges.standalone.progress import ProgressLine

@@ -25,7 +25,7 @@ from tests.judges.props import (
     wait_for,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 AT_ONCE = BatchTimes(look=0.0, settle=0.0, backoff=0.0)
 PRICES = {"price_input": 1, "price_output": 1}
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from judges.backends.mock_server import running_mock_server
-from judges.standalone.loading import judge_of_file
+from judges.services.judge_files import judge_of_file
 from judges.standalone.main import main
 from judges.strategies.errors import SpecError
 from tests.judges.standalone.files import at, command, pairs_write, process, rows_of, rows_write

@@ -1,0 +1,230 @@
+"""Judges in files that somebody has: an export, YAML of one's own, or a published evaluator's files.
+
+What a file is, is recognized by what is in it. In place of a strategy a file of one's own may name a published
+evaluator in a copy of its authors' files::
+
+    published: {format: alpaca_eval, path: evaluators_configs/weighted_alpaca_eval_gpt4_turbo}
+    model: my-model
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from judges.services.published_files import PublishedError, PublishedJudge, evaluator_read
+from judges.strategies.documents import JudgeDocument, document_read
+from judges.strategies.errors import SpecError
+from judges.strategies.model_ref import known_fields, require
+from web.yaml_text import YamlError, yaml_read
+
+MOST_BYTES = 20_000_000
+OWN = "judge"
+"""The format of exports, and of files of one's own."""
+FORMAT_WORDS: Mapping[str, str] = {
+    OWN: "A Touchstone judge",
+    "llmbar": "LLMBar",
+    "alpaca_eval": "AlpacaEval",
+    "fastchat": "MT-bench (FastChat)",
+    "arena_hard": "Arena-Hard",
+}
+_PUBLISHED = frozenset({"format", "path", "evaluator"})
+_OF_JUDGES = frozenset({"schema", "spec", "strategy", "published"})
+_YAML = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJudge:
+    """A judge that a folder of files has.
+
+    Attributes
+    ----------
+    name : str
+        By which it is chosen; no other one of the folder has it.
+    form : str
+        A key of `FORMAT_WORDS`.
+    path : Path
+        What `evaluator_read` takes, or the file of one's own.
+    root : Path
+        The folder, which nothing that the file names may lead out of.
+    evaluator : str
+        Which one of a path that has several.
+    """
+
+    name: str
+    form: str
+    path: Path
+    root: Path
+    evaluator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileJudge:
+    """A judge as it was read.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What of a published evaluator is not carried over, and why; for people.
+    """
+
+    document: JudgeDocument
+    notes: tuple[str, ...] = ()
+
+
+def judges_found(folder: Path) -> list[FoundJudge]:
+    """Return the judges that the files of a folder hold, in the order of their paths.
+
+    Raises
+    ------
+    SpecError
+        There is none; says what was expected, or why a file cannot be read.
+    """
+    found: list[FoundJudge] = []
+    problems: list[SpecError] = []
+    of_llmbar = [path for path in sorted(folder.rglob("config")) if (path.parent / "prompts").is_dir()]
+    for config in of_llmbar:
+        for path in sorted(config.rglob("*.json")):
+            evaluator = path.relative_to(config).as_posix().removesuffix(".json")
+            found.append(FoundJudge(evaluator, "llmbar", config.parent, folder, evaluator))
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not any(config in path.parents for config in of_llmbar):
+            try:
+                found += _found_in(path, folder)
+            except SpecError as error:
+                problems.append(SpecError(path.relative_to(folder).as_posix(), error.problem))
+    if not found:
+        if problems:
+            raise problems[0]
+        raise SpecError(
+            "files",
+            "expected a judge: a judge.json, a YAML of your own with a strategy, AlpacaEval's or HREF's configs.yaml "
+            "with its prompts, LLMBar's folders config and prompts, MT-bench's judge_prompts.jsonl, or Arena-Hard's "
+            "configuration. None of these files is one.",
+        )
+    names = Counter(each.name for each in found)
+    return [
+        replace(each, name=f"{each.name} ({each.path.relative_to(folder).as_posix()})")
+        if names[each.name] > 1
+        else each
+        for each in found
+    ]
+
+
+def _found_in(path: Path, root: Path) -> Iterator[FoundJudge]:
+    """The judges of one file, which LLMBar's folder is not."""
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
+        for line in path.read_bytes().splitlines():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                return
+            if isinstance(row, dict) and isinstance(row.get("name"), str) and "prompt_template" in row:
+                yield FoundJudge(row["name"], "fastchat", path, root, row["name"])
+        return
+    if suffix not in (".json", *_YAML):
+        return
+    values = values_read(path)
+    if not isinstance(values, dict):
+        return
+    if not _OF_JUDGES.isdisjoint(values):
+        yield FoundJudge(path.name, OWN, path, root)
+    elif suffix not in _YAML:
+        return
+    elif "prompt_template" in values or "regex_pattern" in values or "regex_patterns" in values:
+        yield FoundJudge(str(values.get("bench_name") or path.stem), "arena_hard", path, root)
+    else:
+        for name, config in values.items():
+            if isinstance(config, dict) and "prompt_template" in config:
+                yield FoundJudge(str(name), "alpaca_eval", path, root, str(name))
+
+
+def judge_read(found: FoundJudge, *, model: str = "", params: Mapping[str, Any] | None = None) -> FileJudge:
+    """Read one of the judges of a folder.
+
+    Parameters
+    ----------
+    model : str
+        In place of the one that a published evaluator, or a file of one's own, names.
+    params : mapping or None
+        Settings of the strategy for a published evaluator: ``drawn_order`` and ``seed``.
+
+    Raises
+    ------
+    SpecError
+        Names the field.
+    """
+    if found.form == OWN:
+        values = values_read(found.path)
+        if model and "spec" in values:
+            raise SpecError("model", "an exported judge keeps its model; leave this empty.")
+        return _read(values | ({"model": model} if model else {}), found.path.parent, within=found.root)
+    try:
+        read = evaluator_read(found.form, found.path, found.evaluator)
+    except PublishedError as error:
+        raise SpecError(found.name, str(error).replace(f"{found.root}/", "")) from None
+    given = {"model": model} if model else {}
+    return FileJudge(document_read(_evaluator(read) | given | {"params": dict(params or {})}), read.notes)
+
+
+def judge_of_file(path: Path) -> JudgeDocument:
+    """Read a judge from an export, or from YAML or JSON of one's own.
+
+    Raises
+    ------
+    SpecError
+        Names the file and the field.
+    OSError
+    """
+    try:
+        return _read(values_read(path), path.parent).document
+    except SpecError as error:
+        where = "" if error.field == str(path) else f"{path}, "
+        raise SpecError(f"{where}{error.field}", error.problem) from None
+
+
+def values_read(path: Path) -> Any:
+    """Return what a file of JSON or YAML says; raises SpecError, whose field is the path, and OSError."""
+    if path.stat().st_size > MOST_BYTES:
+        raise SpecError(str(path), f"larger than {MOST_BYTES:,} bytes.")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if text.lstrip().startswith("{") else yaml_read(text)
+    except UnicodeDecodeError:
+        raise SpecError(str(path), "not UTF-8 text.") from None
+    except (YamlError, ValueError, RecursionError) as error:
+        what = str(error) if isinstance(error, YamlError) else f"not JSON ({error})."
+        raise SpecError(str(path), what) from None
+
+
+def _read(values: Any, folder: Path, *, within: Path | None = None) -> FileJudge:
+    if not isinstance(values, dict) or "published" not in values:
+        return FileJudge(document_read(values))
+    values = dict(values)
+    given = known_fields(values.pop("published"), "published", _PUBLISHED, prefix="published.")
+    for name in ("format", "path"):
+        require(f"published.{name}", given.get(name), str)
+    evaluator = given.get("evaluator", "")
+    require("published.evaluator", evaluator, str)
+    path = folder / given["path"]
+    if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        raise SpecError("published.path", "expected a path inside the files that were sent.")
+    try:
+        read = evaluator_read(given["format"], path, evaluator)
+    except PublishedError as error:
+        raise SpecError("published", str(error).replace(f"{within}/", "")) from None
+    return FileJudge(document_read({**_evaluator(read), **values, "strategy": "published"}), read.notes)
+
+
+def _evaluator(read: PublishedJudge) -> dict[str, Any]:
+    """Return the fields of a judge that asks as a published evaluator does."""
+    return {
+        "name": read.name,
+        "model": read.model,
+        "strategy": "published",
+        "prompt": "published.v1",
+        "prompt_source": read.evaluator.to_text(),
+    }
