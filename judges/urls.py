@@ -3,13 +3,16 @@
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.views import exports, in_time, judges, judgments, sweeps, verdict_imports
+from judges.views import exports, in_time, judge_uploads, judges, judgments, sweeps, verdict_imports
 
 app_name = "judges"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/", sweeps.sweep_list, name="sweep-list"),
     path("sweeps/<row:pk>/", sweeps.sweep_detail, name="sweep-detail"),
     path("judges/", judges.judge_list, name="judge-list"),
+    path("judges/upload/", judge_uploads.judge_upload_page, name="judge-uploads"),
+    path("judges/uploads/<row:pk>/", judge_uploads.judge_upload_detail, name="judge-upload"),
+    path("judges/uploads/<row:pk>/act/", judge_uploads.judge_upload_act, name="judge-upload-act"),
     path("judges/<row:pk>/", judges.judge_detail, name="judge-detail"),
     path("judges/<row:pk>/in-time/", in_time.in_time_page, name="judge-in-time"),
     path("judges/<row:pk>/in-time/freeze/", in_time.in_time_freeze, name="in-time-freeze"),

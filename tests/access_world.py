@@ -26,6 +26,7 @@ from annotation.services.webhooks import webhook_create, webhook_test
 from judges.models import AnchorSet, Endpoint, Judge, Judgment, VerdictImport
 from judges.services.export_jobs import export_jobs_work, export_request, export_token
 from judges.services.exports import ExportOptions, ExportSubject
+from judges.services.judge_uploads import judge_upload_create
 from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
@@ -118,6 +119,7 @@ class World:
             requested_by=self.alice, dataset=dataset, format="generic", name="v.csv", file="none.csv", state="done",
             found={"created": 1, "unchanged": 0},
         )  # fmt: skip
+        own = judge_upload_create(user=self.alice, texts={"own.yaml": "strategy: longest"})
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -149,6 +151,7 @@ class World:
             "sweeps/<row:pk>/tower": of_checklists.pk,
             "datasets/<slug:name>/items/": item.pk,
             "judges/": judge.pk,
+            **dict.fromkeys(("judges/uploads/", "api/v1/judge-uploads/"), own.pk),
             "exports/<row:pk>/": exported.pk,
             "imports/": sent.pk,
             "exports/<str:token>/": export_token(exported),

@@ -35,6 +35,23 @@ class Judging:
         body = {**document, **({"ask_at": ask_at} if ask_at else {})}
         return cast("Judge", self._api.post("judges/", body))
 
+    def judge_upload(self, files: Mapping[str, str], *, name: str = "") -> dict[str, Any]:
+        """Send the files of a judge, texts by path; returns the upload and the judges that it holds."""
+        body = {"files": dict(files), **({"name": name} if name else {})}
+        return cast("dict[str, Any]", self._api.post("judge-uploads/", body))
+
+    def judge_upload_read(self, upload: int, **choice: Any) -> dict[str, Any]:
+        """Read what files would become; ``choice``: ``evaluator``, ``endpoint``, ``model``, ``name`` ..."""
+        return cast("dict[str, Any]", self._api.get(f"judge-uploads/{upload}/", **choice))
+
+    def judge_upload_define(self, upload: int, **choice: Any) -> Judge:
+        """Define the judge of an upload, or get the one that would answer exactly the same."""
+        return cast("Judge", self._api.post(f"judge-uploads/{upload}/define/", choice))
+
+    def judge_upload_delete(self, upload: int) -> None:
+        """Remove files. Judges that they defined stay."""
+        self._api.delete(f"judge-uploads/{upload}/")
+
     def endpoint_put(self, name: str, **fields: Any) -> dict[str, Any]:
         """Add an endpoint, or change the one of this name; a key is named by the variable that holds it."""
         return cast("dict[str, Any]", self._api.post("endpoints/", {"name": name, **fields}))

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -14,16 +13,14 @@ from django.views.decorators.http import require_POST
 from annotation.admin import DeletingMixin
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
-from judges.forms.judge_import import JudgeImportForm
 from judges.forms.judges import JudgeForm, judge_shown
 from judges.models import BackendKind, Endpoint, Judge
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_has_judged, judge_places, judges_with_use
 from judges.selectors.overview import judge_strategy
 from judges.selectors.strategies import kind_words, strategy_facts
-from judges.services.judge_imports import ImportedJudge, judge_document, judge_import
+from judges.services.judge_imports import judge_document
 from judges.services.judges import heuristic_judges_ensure, judge_create, judge_delete, judge_update
-from judges.services.plans import PlanError
 from judges.strategies.errors import SpecError
 from web.files import attachment
 
@@ -103,27 +100,12 @@ class JudgeAdmin(DeletingMixin, ServiceAdmin[Judge]):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.heuristics_view))
-        importing = self.admin_site.admin_view(self.import_view)
         exporting = self.admin_site.admin_view(self.export_view)
         return [
             path("without-model/", view, name="judges_judge_heuristics"),
-            path("import/", importing, name="judges_judge_import"),
             path("<int:object_id>/judge.json", exporting, name="judges_judge_export"),
             *super().get_urls(),
         ]
-
-    def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Take a judge's file."""
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-        form = JudgeImportForm(request.POST or None, request.FILES or None)
-        if request.method == "POST" and form.is_valid() and (imported := self._imported(request, form)):
-            for note in imported.notes:
-                messages.warning(request, note)
-            said = "is imported." if imported.is_new else "is this judge already."
-            messages.success(request, f"'{imported.judge}' {said}")
-            return HttpResponseRedirect(self.url("change", imported.judge.pk))
-        return self.own_page(request, "import.html", "Import a judge", form=form)
 
     def export_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """A judge as a file, to be run elsewhere or imported into another site."""
@@ -135,16 +117,6 @@ class JudgeAdmin(DeletingMixin, ServiceAdmin[Judge]):
             messages.error(request, f"'{judge}' cannot be exported, since nobody can ask it: {error}")
             return HttpResponseRedirect(self.url("change", judge.pk))
         return attachment(f"{text}\n", f"judge-{judge.fingerprint[:8]}.json", "application/json")
-
-    def _imported(self, request: HttpRequest, form: JudgeImportForm) -> ImportedJudge | None:
-        assert isinstance(request.user, User)
-        said = form.cleaned_data
-        endpoint = said["endpoint"].name if said["endpoint"] else ""
-        try:
-            return judge_import(values=said["file"], user=request.user, endpoint=endpoint, name=said["name"])
-        except PlanError as error:
-            form.add_error("file", str(error))
-            return None
 
     def heuristics_view(self, request: HttpRequest) -> HttpResponse:
         """Make the judges that need no model, where they are missing."""

@@ -2,6 +2,7 @@
 
 from judges.services.anchors import AnchorError
 from judges.services.exports import ExportError
+from judges.services.judge_uploads import ChangedJudgeError, JudgeUploadError
 from judges.services.plans import PlanError
 from judges.services.sweeps import SweepError
 from web.api.problems import answered_by, error_of
@@ -12,6 +13,11 @@ Answered = tuple[int, list[dict[str, str]]]
 @answered_by(PlanError)
 def _plan(error: PlanError) -> Answered:
     return 400, [error_of(error.problem, error.field)]
+
+
+@answered_by(JudgeUploadError)
+def _upload(error: JudgeUploadError) -> Answered:
+    return 409 if isinstance(error, ChangedJudgeError) else 400, [error_of(error.problem, error.field)]
 
 
 @answered_by(AnchorError)

@@ -3,7 +3,7 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.api import anchors, exports, views
+from judges.api import anchors, exports, uploads, views
 
 urlpatterns = [
     path("exports/", exports.ExportsView.as_view(), name="exports"),
@@ -17,6 +17,9 @@ urlpatterns = [
     path("judges/", views.JudgesView.as_view(), name="judges"),
     path("judges/<row:pk>/", views.JudgeView.as_view(), name="judge"),
     path("judges/<row:pk>/document/", views.JudgeDocumentView.as_view(), name="judge_document"),
+    path("judge-uploads/", uploads.JudgeUploadsView.as_view(), name="judge_uploads"),
+    path("judge-uploads/<row:pk>/", uploads.JudgeUploadView.as_view(), name="judge_upload"),
+    path("judge-uploads/<row:pk>/define/", uploads.JudgeUploadDefine.as_view(), name="judge_upload_define"),
     path("sweeps/", views.SweepsView.as_view(), name="sweeps"),
     path("sweeps/<row:pk>/", views.SweepResource.as_view(), name="sweep"),
     path("sweeps/<row:pk>/estimate/", views.SweepEstimateView.as_view(), name="sweep_estimate"),

@@ -16,7 +16,7 @@ from judges.models.configurations import (
     Structured,
 )
 from judges.models.exports import OPEN_EXPORT, ExportJob, ExportState
-from judges.models.imports import OPEN_IMPORT, ImportState, VerdictImport
+from judges.models.imports import OPEN_IMPORT, ImportState, JudgeUpload, VerdictImport
 from judges.models.judgments import (
     Generation,
     Judgment,

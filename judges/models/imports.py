@@ -1,4 +1,4 @@
-"""Files of verdicts that somebody sent: checked first, and stored once they say so."""
+"""Files that somebody sent: looked at first, and stored once they say so."""
 
 from django.conf import settings
 from django.db import models
@@ -72,3 +72,35 @@ class VerdictImport(models.Model):
     def is_open(self) -> bool:
         """Whether a worker has it, or will."""
         return self.state in OPEN_IMPORT
+
+
+class JudgeUpload(models.Model):
+    """Files of a judge that somebody sent, and the judges that they defined from them.
+
+    Whoever sent a judge's whole content may see the judge that has it. Once the files are removed, a row with judges
+    stays for that.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="judge_uploads")
+    name = models.CharField(max_length=200, help_text="What was sent, to show it in a list.")
+    files = models.JSONField(default=dict, blank=True, help_text="The text of each file by its path.")
+    found = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="The judges that they hold: name, format, path and evaluator of each.",
+    )
+    key = models.CharField(
+        max_length=64, blank=True, help_text="Hash of the files; empty once they are gone."
+    )
+    judges = models.ManyToManyField("judges.Judge", blank=True, related_name="uploads")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            # A form that is sent twice sends its files once.
+            models.UniqueConstraint(fields=["user", "key"], condition=~Q(key=""), name="judge_upload_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,6 +1,6 @@
 """A prompt on a real item: the messages as a strategy would send them, with nothing sent and nothing saved."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from judges.strategies.types import (
     Match,
     Request,
     Score,
+    Steps,
     StrategyConfig,
     StrategyWalk,
 )
@@ -51,6 +52,8 @@ class ShownRequest:
     role: str
     messages: tuple[Message, ...]
     choices: tuple[str, ...] = ()
+    asked: Request | None = None
+    """The request itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +98,36 @@ def prompt_preview(
         guidelines=options.guidelines if "guidelines" in info.takes else "",
         shots=(SHOT,) if options.with_shot and "shots" in info.takes else (),
     )
+    return requests_shown(lambda: get_strategy(strategy)(item, config), title=info.title)
+
+
+def requests_shown(
+    start: Callable[[], Steps], *, title: str, most_rounds: int = MOST_REQUESTS
+) -> PromptPreview:
+    """Return what a strategy asks on an item, placeholders in the places of answers.
+
+    Parameters
+    ----------
+    start : callable
+        Starts it.
+    title : str
+        The strategy's, for messages.
+    most_rounds : int
+        After so many rounds of requests no answer is given, so that none is read.
+    """
     shown: list[ShownRequest] = []
     try:
-        walk = StrategyWalk(get_strategy(strategy)(item, config))
+        walk = StrategyWalk(start())
         goes_on = walk.advance()
         while goes_on and len(shown) < MOST_REQUESTS:
             numbered = list(enumerate(walk.asked, start=len(shown) + 1))
             shown += [_shown(number, each) for number, each in numbered]
-            goes_on = walk.advance([_placeholder(each, number) for number, each in numbered])
+            most_rounds -= 1
+            goes_on = most_rounds > 0 and walk.advance([_placeholder(each, n) for n, each in numbered])
         walk.steps.close()
     except KeyError as error:
         return PromptPreview(
-            tuple(shown), f"{{{{{error.args[0]}}}}} has no value with the strategy '{info.title}'."
+            tuple(shown), f"{{{{{error.args[0]}}}}} has no value with the strategy '{title}'."
         )
     except (StrategyError, ValueError, TypeError) as error:
         return PromptPreview(tuple(shown), str(error))
@@ -127,7 +148,7 @@ def _placeholder(request: Request, number: int) -> Answer:
 
 def _shown(number: int, request: Request) -> ShownRequest:
     if isinstance(request, Chat):
-        return ShownRequest(number, request.kind, request.role, request.messages, request.choices)
+        return ShownRequest(number, request.kind, request.role, request.messages, request.choices, request)
     if isinstance(request, Score):
         given = request.messages or ((("text", request.prefix),) if request.prefix else ())
         return ShownRequest(

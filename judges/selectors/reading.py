@@ -15,7 +15,7 @@ from annotation.models import Dataset, Item, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
-from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
+from judges.models import Judge, JudgeUpload, Judgment, Sweep, SweepRun, SweepState
 from judges.selectors.judges import judge_answerers
 from judges.selectors.overview import sweeps_overview
 from judges.selectors.stored import judgments_on, sweeps_listed
@@ -138,13 +138,17 @@ def datasets_judged(datasets: Iterable[int]) -> set[int]:
 
 
 def judges_visible_to(user: User) -> QuerySet[Judge]:
-    """Judges that have judged, or shall judge, a dataset that they may see; administrators: all."""
+    """Judges that have judged, or shall judge, a dataset that they may see, or whose files they sent.
+
+    Administrators: all.
+    """
     if user.is_administrator:
         return Judge.objects.all()
     visible = datasets_visible_to(user)
     judged = Judgment.objects.filter(judge=OuterRef("pk"), item__dataset__in=visible)
     runs = SweepRun.objects.filter(judge=OuterRef("pk"), dataset__in=visible)
-    return Judge.objects.filter(Exists(judged) | Exists(runs))
+    uploads = JudgeUpload.objects.filter(judges=OuterRef("pk"), user=user)
+    return Judge.objects.filter(Exists(judged) | Exists(runs) | Exists(uploads))
 
 
 def judge_list_for(user: User, *, search: str = "") -> QuerySet[Judge]:

@@ -45,18 +45,15 @@ class FoundJudge:
         By which it is chosen; no other one of the folder has it.
     form : str
         A key of `FORMAT_WORDS`.
-    path : Path
-        What `evaluator_read` takes, or the file of one's own.
-    root : Path
-        The folder, which nothing that the file names may lead out of.
+    path : str
+        In the folder: what `evaluator_read` takes, or the file of one's own.
     evaluator : str
         Which one of a path that has several.
     """
 
     name: str
     form: str
-    path: Path
-    root: Path
+    path: str
     evaluator: str = ""
 
 
@@ -68,10 +65,13 @@ class FileJudge:
     ----------
     notes : tuple of str
         What of a published evaluator is not carried over, and why; for people.
+    endpoint : str
+        What a file of one's own names in the place of an address: an endpoint of a site.
     """
 
     document: JudgeDocument
     notes: tuple[str, ...] = ()
+    endpoint: str = ""
 
 
 def judges_found(folder: Path) -> list[FoundJudge]:
@@ -88,13 +88,13 @@ def judges_found(folder: Path) -> list[FoundJudge]:
     for config in of_llmbar:
         for path in sorted(config.rglob("*.json")):
             evaluator = path.relative_to(config).as_posix().removesuffix(".json")
-            found.append(FoundJudge(evaluator, "llmbar", config.parent, folder, evaluator))
+            found.append(FoundJudge(evaluator, "llmbar", _inside(config.parent, folder), evaluator))
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not any(config in path.parents for config in of_llmbar):
             try:
-                found += _found_in(path, folder)
+                found += _found_in(path, _inside(path, folder))
             except SpecError as error:
-                problems.append(SpecError(path.relative_to(folder).as_posix(), error.problem))
+                problems.append(SpecError(_inside(path, folder), error.problem))
     if not found:
         if problems:
             raise problems[0]
@@ -106,14 +106,15 @@ def judges_found(folder: Path) -> list[FoundJudge]:
         )
     names = Counter(each.name for each in found)
     return [
-        replace(each, name=f"{each.name} ({each.path.relative_to(folder).as_posix()})")
-        if names[each.name] > 1
-        else each
-        for each in found
+        replace(each, name=f"{each.name} ({each.path})") if names[each.name] > 1 else each for each in found
     ]
 
 
-def _found_in(path: Path, root: Path) -> Iterator[FoundJudge]:
+def _inside(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _found_in(path: Path, inside: str) -> Iterator[FoundJudge]:
     """The judges of one file, which LLMBar's folder is not."""
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
@@ -123,30 +124,36 @@ def _found_in(path: Path, root: Path) -> Iterator[FoundJudge]:
             except (ValueError, RecursionError):
                 return
             if isinstance(row, dict) and isinstance(row.get("name"), str) and "prompt_template" in row:
-                yield FoundJudge(row["name"], "fastchat", path, root, row["name"])
+                yield FoundJudge(row["name"], "fastchat", inside, row["name"])
         return
     if suffix not in (".json", *_YAML):
         return
+    if suffix == ".json" and not path.read_bytes()[:1_000].lstrip().startswith(b"{"):
+        return  # a list of data, which is no judge and would be read as YAML
     values = values_read(path)
     if not isinstance(values, dict):
         return
     if not _OF_JUDGES.isdisjoint(values):
-        yield FoundJudge(path.name, OWN, path, root)
+        yield FoundJudge(path.name, OWN, inside)
     elif suffix not in _YAML:
         return
     elif "prompt_template" in values or "regex_pattern" in values or "regex_patterns" in values:
-        yield FoundJudge(str(values.get("bench_name") or path.stem), "arena_hard", path, root)
+        yield FoundJudge(str(values.get("bench_name") or path.stem), "arena_hard", inside)
     else:
         for name, config in values.items():
             if isinstance(config, dict) and "prompt_template" in config:
-                yield FoundJudge(str(name), "alpaca_eval", path, root, str(name))
+                yield FoundJudge(str(name), "alpaca_eval", inside, str(name))
 
 
-def judge_read(found: FoundJudge, *, model: str = "", params: Mapping[str, Any] | None = None) -> FileJudge:
+def judge_read(
+    found: FoundJudge, folder: Path, *, model: str = "", params: Mapping[str, Any] | None = None
+) -> FileJudge:
     """Read one of the judges of a folder.
 
     Parameters
     ----------
+    folder : Path
+        Where it was found; nothing that its files name may lead out of it.
     model : str
         In place of the one that a published evaluator, or a file of one's own, names.
     params : mapping or None
@@ -157,15 +164,21 @@ def judge_read(found: FoundJudge, *, model: str = "", params: Mapping[str, Any] 
     SpecError
         Names the field.
     """
+    path = folder / found.path
     if found.form == OWN:
-        values = values_read(found.path)
+        values = dict(values_read(path))
         if model and "spec" in values:
             raise SpecError("model", "an exported judge keeps its model; leave this empty.")
-        return _read(values | ({"model": model} if model else {}), found.path.parent, within=found.root)
+        values |= {"model": model} if model else {}
+        named = values.get("endpoint")
+        if "spec" in values or not isinstance(named, str) or "/" in named:
+            return _read(values, path.parent, within=folder)
+        del values["endpoint"]
+        return replace(_read(values, path.parent, within=folder), endpoint=named)
     try:
-        read = evaluator_read(found.form, found.path, found.evaluator)
+        read = evaluator_read(found.form, path, found.evaluator)
     except PublishedError as error:
-        raise SpecError(found.name, str(error).replace(f"{found.root}/", "")) from None
+        raise SpecError(found.name, str(error).replace(f"{folder}/", "")) from None
     given = {"model": model} if model else {}
     return FileJudge(document_read(_evaluator(read) | given | {"params": dict(params or {})}), read.notes)
 

@@ -12,9 +12,9 @@ from django.db import transaction
 from annotation.models import User
 from judges.models import Endpoint, Judge
 from judges.services.endpoints import answering_settings
-from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create
+from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create, spec_build
 from judges.services.plans import PlanError
-from judges.strategies.documents import EARLIER, document_make, document_read
+from judges.strategies.documents import EARLIER, JudgeDocument, document_make, document_read
 from judges.strategies.errors import SpecError, UnknownStrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.prompts import load_prompt
@@ -52,7 +52,6 @@ def judge_document(judge: Judge) -> dict[str, Any]:
     return document_make(judge.name, spec)
 
 
-@transaction.atomic
 def judge_import(
     *, values: Mapping[str, Any], user: User | None, endpoint: str = "", name: str = ""
 ) -> ImportedJudge:
@@ -75,9 +74,17 @@ def judge_import(
         document = document_read(given)
     except SpecError as error:
         raise PlanError(error.field, error.problem) from None
+    return judge_define(document=document, user=user, endpoint=endpoint, name=name)
+
+
+@transaction.atomic
+def judge_define(
+    *, document: JudgeDocument, user: User | None, endpoint: str = "", name: str = "", notes: str = ""
+) -> ImportedJudge:
+    """Define the judge of a document, as `judge_import` does; `notes` are kept with a new one. Raises PlanError."""
     chosen = _endpoint_named(endpoint) if endpoint else None
-    judge, is_new = _defined(document.spec, name or document.name, chosen, user)
-    if judge.fingerprint == document.spec.fingerprint():
+    judge, is_new = _defined(document.spec, name or document.name, chosen, user, notes)
+    if judge.fingerprint == document.spec.fingerprint() or not _asked_somewhere(document.spec):
         return ImportedJudge(judge, is_new)
     note = (
         f"It asks at '{judge.endpoint}', not where the exported judge did, so it is another judge "
@@ -86,10 +93,44 @@ def judge_import(
     return ImportedJudge(judge, is_new, (note,))
 
 
-def _defined(spec: JudgeSpec, name: str, chosen: Endpoint | None, user: User | None) -> tuple[Judge, bool]:
+def _asked_somewhere(spec: JudgeSpec) -> bool:
+    """Whether a specification says where its models are asked; one of one's own, or a published one, need not."""
+    return any(model.endpoint or model.backend != "openai" for model in spec.models().values())
+
+
+def spec_here(spec: JudgeSpec, endpoint: str = "") -> JudgeSpec:
+    """Return what `judge_define` would define, which nothing is stored of. Raises PlanError."""
+    chosen = _endpoint_named(endpoint) if endpoint else None
+    members = {key: Judge(spec=spec_here(member, endpoint).to_dict()) for key, member in spec.members.items()}
+    try:
+        return spec_build(**_content(spec, chosen), members=members)
+    except ValidationError as error:
+        raise _refusal(error) from None
+
+
+def _defined(
+    spec: JudgeSpec, name: str, chosen: Endpoint | None, user: User | None, notes: str = ""
+) -> tuple[Judge, bool]:
     members = {
         key: _defined(member, f"{name}: {key}", chosen, user)[0] for key, member in spec.members.items()
     }
+    content = _content(spec, chosen)
+    try:
+        name = free_name(name[:190])
+        return judge_create(name=name, created_by=user, notes=notes, members=members, **content), True
+    except DuplicateJudgeError as error:
+        return error.existing, False
+    except ValidationError as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: ValidationError) -> PlanError:
+    field, messages = next(iter(getattr(error, "message_dict", {"spec": error.messages}).items()))
+    return PlanError(f"spec.{field}", " ".join(messages))
+
+
+def _content(spec: JudgeSpec, chosen: Endpoint | None) -> dict[str, Any]:
+    """The content of a judge, but for its members, as `spec_build` takes it."""
     roles = {role: _choice(f"roles.{role}", model, chosen) for role, model in spec.roles.items()}
     main = _choice("endpoint", spec.main_model(), chosen) if spec.model else None
     content: dict[str, Any] = {
@@ -103,7 +144,6 @@ def _defined(spec: JudgeSpec, name: str, chosen: Endpoint | None, user: User | N
         "params": dict(spec.params),
         "shots": [dict(shot) for shot in spec.shots],
         "roles": roles,
-        "members": members,
         **{
             name: getattr(spec, name)
             for name in ("use_reference", "allow_tie", "guidelines", "reference_system")
@@ -115,13 +155,7 @@ def _defined(spec: JudgeSpec, name: str, chosen: Endpoint | None, user: User | N
             "endpoint": main.endpoint,
             **{name: getattr(main, name) for name in ("model", "revision", "decoding", "backend_options")},
         }
-    try:
-        return judge_create(name=free_name(name[:190]), created_by=user, **content), True
-    except DuplicateJudgeError as error:
-        return error.existing, False
-    except ValidationError as error:
-        field, messages = next(iter(getattr(error, "message_dict", {"spec": error.messages}).items()))
-        raise PlanError(f"spec.{field}", " ".join(messages)) from None
+    return content
 
 
 def _own_text(kind: str, name: str, prompt: Any) -> str:

@@ -1,7 +1,9 @@
 """An administrator who is logged in, three pairs, a server of made-up models, and a port at which nobody answers."""
 
+import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -35,3 +37,13 @@ def dataset() -> Dataset:
 def server() -> Iterator[MockServer]:
     with running_mock_server() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def published(request: pytest.FixtureRequest) -> Path:
+    """The judges as their authors keep them, which are not part of the project."""
+    given = os.environ.get("TOUCHSTONE_PUBLISHED")
+    path = Path(given) if given else request.getfixturevalue("shared_data") / "published"
+    if not path.is_dir():
+        pytest.skip(f"the authors' files are not at {path}; set TOUCHSTONE_PUBLISHED to where they are")
+    return path

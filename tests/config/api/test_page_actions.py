@@ -36,6 +36,8 @@ BY_API = {
     "metaeval:dataset-label-next-send": "studies_one_items_post",
     "judges:verdict-import": "judgments_post",
     "judges:verdict-import-act": "judgments_post",
+    "judges:judge-uploads": "judge-uploads_post",
+    "judges:judge-upload-act": "judge-uploads_one_define_post",
     "judges:in-time-freeze": "judges_one_anchors_post",
     "judges:in-time-act": "anchors_one_check_post",
     "judges:dataset-export-page": "exports_post",

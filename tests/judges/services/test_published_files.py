@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -24,17 +23,6 @@ from judges.strategies.published_parsers import Unreadable, read_published
 from judges.strategies.spec import build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, StrategyWalk
 from tests.judges.strategies.feeding import feed, judge
-
-
-@pytest.fixture(scope="session")
-def published(request: pytest.FixtureRequest) -> Path:
-    """The judges as their authors keep them, which are not part of the project."""
-    given = os.environ.get("TOUCHSTONE_PUBLISHED")
-    path = Path(given) if given else request.getfixturevalue("shared_data") / "published"
-    if not path.is_dir():
-        pytest.skip(f"the authors' files are not at {path}; set TOUCHSTONE_PUBLISHED to where they are")
-    return path
-
 
 ITEMS = (
     ItemView(1, "pairwise", "Say hi.", ("Hi", "Bye"), reference="Hello!"),
