@@ -3,7 +3,16 @@
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.views import exports, in_time, judge_uploads, judges, judgments, sweeps, verdict_imports
+from judges.views import (
+    exports,
+    in_time,
+    judge_exports,
+    judge_uploads,
+    judges,
+    judgments,
+    sweeps,
+    verdict_imports,
+)
 
 app_name = "judges"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -14,6 +23,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("judges/uploads/<row:pk>/", judge_uploads.judge_upload_detail, name="judge-upload"),
     path("judges/uploads/<row:pk>/act/", judge_uploads.judge_upload_act, name="judge-upload-act"),
     path("judges/<row:pk>/", judges.judge_detail, name="judge-detail"),
+    path("judges/<row:pk>/export/", judge_exports.judge_export_page, name="judge-export"),
+    path("judges/<row:pk>/export/file/", judge_exports.judge_export_file, name="judge-export-file"),
     path("judges/<row:pk>/in-time/", in_time.in_time_page, name="judge-in-time"),
     path("judges/<row:pk>/in-time/freeze/", in_time.in_time_freeze, name="in-time-freeze"),
     path("judges/<row:pk>/in-time/<row:anchors>/", in_time.in_time_act, name="in-time-act"),

@@ -249,6 +249,8 @@ EXPECTED: dict[str, Row] = {
     "judges:sweep-detail": read(DATASET),
     "judges:judge-list": read(RESEARCHERS),
     "judges:judge-detail": read(DATASET),
+    "judges:judge-export": read(DATASET),
+    "judges:judge-export-file": read(DATASET),
     "judges:judge-uploads": both(RESEARCHERS),
     "judges:judge-upload": read(ASKED),
     "judges:judge-upload-act": take(ASKED),

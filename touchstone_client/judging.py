@@ -30,6 +30,13 @@ class Judging:
         """Read a judge as a ``judge.json``, with the texts of its prompts."""
         return cast("dict[str, Any]", self._api.get(f"judges/{judge}/document/"))
 
+    def judge_for_tool(
+        self, judge: int, to: str, *, accept: Sequence[str] = (), **query: Any
+    ) -> dict[str, Any]:
+        """Read a judge as the files of another tool, without what ``accept`` names."""
+        query |= {"to": to, "accept": ",".join(accept)}
+        return cast("dict[str, Any]", self._api.get(f"judges/{judge}/document/", **query))
+
     def judge_import(self, document: Mapping[str, Any], *, ask_at: str = "") -> Judge:
         """Create the judge of a ``judge.json``; ``ask_at`` names an endpoint in place of the exported one."""
         body = {**document, **({"ask_at": ask_at} if ask_at else {})}

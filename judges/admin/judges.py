@@ -1,12 +1,10 @@
 """Judges in the admin: defined, changed while unused, copied."""
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
@@ -19,10 +17,7 @@ from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_has_judged, judge_places, judges_with_use
 from judges.selectors.overview import judge_strategy
 from judges.selectors.strategies import kind_words, strategy_facts
-from judges.services.judge_imports import judge_document
 from judges.services.judges import heuristic_judges_ensure, judge_create, judge_delete, judge_update
-from judges.strategies.errors import SpecError
-from web.files import attachment
 
 
 @admin.register(Judge)
@@ -100,23 +95,10 @@ class JudgeAdmin(DeletingMixin, ServiceAdmin[Judge]):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.heuristics_view))
-        exporting = self.admin_site.admin_view(self.export_view)
         return [
             path("without-model/", view, name="judges_judge_heuristics"),
-            path("<int:object_id>/judge.json", exporting, name="judges_judge_export"),
             *super().get_urls(),
         ]
-
-    def export_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """A judge as a file, to be run elsewhere or imported into another site."""
-        self.require_reading(request)
-        judge = get_object_or_404(Judge, pk=object_id)
-        try:
-            text = json.dumps(judge_document(judge), indent=2, ensure_ascii=False)
-        except SpecError as error:
-            messages.error(request, f"'{judge}' cannot be exported, since nobody can ask it: {error}")
-            return HttpResponseRedirect(self.url("change", judge.pk))
-        return attachment(f"{text}\n", f"judge-{judge.fingerprint[:8]}.json", "application/json")
 
     def heuristics_view(self, request: HttpRequest) -> HttpResponse:
         """Make the judges that need no model, where they are missing."""

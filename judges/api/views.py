@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
@@ -40,11 +40,13 @@ from judges.api.serializers import (
     SweepSerializer,
     strategy_json,
 )
+from judges.exports.targets import TARGETS
 from judges.models import Endpoint, Judge, Judgment, ParseStatus, Sweep, SweepState
 from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.reading import judge_get_for, judges_visible_to, sweep_read_for, sweeps_visible_to
 from judges.services.endpoints import endpoint_put
 from judges.services.judge_imports import judge_document, judge_import
+from judges.services.judge_tools import judge_for_tool
 from judges.services.judges import judge_delete
 from judges.services.judgments import judgments_import
 from judges.services.plans import PlanError, judge_carry_out, plan_carry_out
@@ -180,14 +182,40 @@ class JudgeDocumentView(ApiView):
     resource = "judges"
     permission_classes = MAY_READ
 
-    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @extend_schema(
+        responses=OpenApiTypes.OBJECT,
+        parameters=[
+            OpenApiParameter("to", str, enum=list(TARGETS), description="As files of this tool."),
+            OpenApiParameter("accept", str, description="What may be lost: names with commas between them."),
+            OpenApiParameter("dataset", str, description="Of a rubric: the dataset whose criteria it has."),
+        ],
+    )
     def get(self, request: Request, pk: int) -> Response:
-        """Read a judge as a `judge.json`: with the texts of its prompts, to run it elsewhere."""
+        """Read a judge as a `judge.json`: with the texts of its prompts, to run it elsewhere.
+
+        With `to`, as the `files` of another tool, and what of the judge is `carried` and `lost`. What the tool can't
+        carry is refused until `accept` names it.
+        """
         judge = judge_get_for(self.user, pk)
         try:
-            return Response(judge_document(judge))
+            document = judge_document(judge)
         except SpecError as error:
             raise RefusalProblem(409, f"Nobody can ask this judge: {error}") from None
+        asked = request.query_params
+        if not (to := asked.get("to", "")):
+            return Response(document)
+        dataset_id = None
+        if name := asked.get("dataset", ""):
+            dataset = datasets_visible_to(self.user).filter(name=name).first()
+            if dataset is None:
+                raise RefusalProblem(400, "There is no such dataset.", field="dataset")
+            dataset_id = dataset.pk
+        accept = [each for each in asked.get("accept", "").split(",") if each]
+        try:
+            exported = judge_for_tool(document, to=to, accept=accept, dataset_id=dataset_id)
+        except SpecError as error:
+            raise RefusalProblem(400, error.problem, field=error.field) from None
+        return Response({"files": exported.files, "carried": exported.carried, "lost": exported.lost})
 
 
 class SweepsView(Listing):

@@ -152,6 +152,39 @@ def target_export(
     return Exported(files, carried, lost)
 
 
+@dataclass(frozen=True, slots=True)
+class ExportOffer:
+    """What a target would make of a judge.
+
+    Attributes
+    ----------
+    lost : tuple of (str, str, str)
+        Of each of `ASPECTS` that would be lost: its name, what it is, and why.
+    refused : str
+        Why the target can't carry the judge at all; empty where it can.
+    """
+
+    target: ExportTarget
+    carried: tuple[str, ...] = ()
+    lost: tuple[tuple[str, str, str], ...] = ()
+    refused: str = ""
+
+
+def target_offer(
+    target: ExportTarget, document: JudgeDocument, criteria: Sequence[CriterionView] = ()
+) -> ExportOffer:
+    """Return what a target would make of a judge, by exporting it."""
+    try:
+        made = target_export(target, document, accept=ASPECTS, criteria=criteria)
+    except ExportRefusedError as error:
+        return ExportOffer(target, refused=error.problem)
+    return ExportOffer(
+        target,
+        carried=made.carried,
+        lost=tuple((name, ASPECTS[name], target.loses[name]) for name in made.lost),
+    )
+
+
 def aspects_of(document: JudgeDocument, questions: Sequence[JudgeQuestion]) -> tuple[str, ...]:
     """Return what of `ASPECTS` a judge has."""
     spec, first = document.spec, questions[0]

@@ -169,9 +169,14 @@ def _reading(evaluator: Published | None) -> tuple[tuple[str, str], ...]:
     if evaluator is None:
         return ()
     found = [("Parser", evaluator.parser)]
-    for number, step in enumerate(evaluator.steps, start=1):
-        options = evaluator.options_of(step)
-        if options and (number == len(evaluator.steps) or step.parser_options is not None):
-            place = f" of step {number}" if len(evaluator.steps) > 1 else ""
+    own = [
+        (f" of step {number}", step.parser_options)
+        for number, step in enumerate(evaluator.steps, start=1)
+        if step.parser_options is not None
+    ]
+    for place, options in (("", evaluator.parser_options), *own):
+        if options:
             found.append((f"Parser settings{place}", json.dumps(dict(options), indent=1, ensure_ascii=False)))
+    if evaluator.mode == SWAP:
+        found.append(("Prompt of step 2, where the two orders disagree", evaluator.steps[-1].template))
     return tuple(found)

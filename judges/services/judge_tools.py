@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from annotation.selectors.datasets import criteria_for_judging
-from judges.exports.targets import export_target
-from judges.exports.writing import Exported, target_export
+from judges.exports.targets import TARGETS, export_target
+from judges.exports.writing import Exported, ExportOffer, target_export, target_offer
 from judges.strategies.documents import document_read
 from judges.strategies.types import CriterionView
 
@@ -31,9 +31,18 @@ def judge_for_tool(
     SpecError
         The tool can't carry this judge, or loses something that isn't accepted.
     """
-    rows = () if dataset_id is None else criteria_for_judging(dataset_id)
-    criteria: Sequence[CriterionView] = [CriterionView(*row) for row in rows]
+    criteria = _criteria(dataset_id)
     return target_export(export_target(to), document_read(values), accept=accept, criteria=criteria)
+
+
+def tool_offers(values: Mapping[str, Any], *, dataset_id: int | None = None) -> list[ExportOffer]:
+    """Return what each tool would make of a judge's document: what is carried, what is lost, or why it is refused."""
+    document, criteria = document_read(values), _criteria(dataset_id)
+    return [target_offer(target, document, criteria) for target in TARGETS.values()]
+
+
+def _criteria(dataset_id: int | None) -> Sequence[CriterionView]:
+    return () if dataset_id is None else [CriterionView(*row) for row in criteria_for_judging(dataset_id)]
 
 
 def tool_archive(exported: Exported) -> bytes:

@@ -20,7 +20,6 @@ from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 NO_PAGES = {
     "judges_endpoint_try": "takes, leads back",
     "judges_judge_heuristics": "takes, leads back",
-    "judges_judge_export": "a file",
     "judges_sweep_start": "takes, leads back",
     "judges_sweep_pause": "takes, leads back",
     "judges_sweep_cancel": "takes, leads back",
@@ -99,7 +98,6 @@ def admin_stops() -> Iterator[Stop]:
     yield stop("sweep_history", draft.pk)
     for judge, what in ((one, "judged"), (jury, "jury"), (unused, "unused")):
         yield stop("judge_change", judge.pk, what=f"admin-judge-{what}")
-    yield stop("judge_import")
     yield stop("judge_add", query=f"?copy={jury.pk}", what="admin-judge-copy")
     yield stop("judge_delete", unused.pk)
     yield stop("endpoint_change", endpoint.pk)

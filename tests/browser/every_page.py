@@ -37,6 +37,7 @@ from annotation.services.webhooks import webhook_create
 from judges.models import ExportJob, Orders, Sweep
 from judges.services.export_jobs import export_request
 from judges.services.exports import ExportOptions, ExportSubject
+from judges.services.judge_uploads import judge_upload_create
 from metaeval.models import OutsideRatings, ReportJob
 from metaeval.papers import PAPERS
 from metaeval.services.report_jobs import report_request
@@ -95,6 +96,8 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "judges:export-file": "a file",
     "judges:verdict-import-act": "takes, leads back",
+    "judges:judge-upload-act": "takes, leads back",
+    "judges:judge-export-file": "a file",
     "judges:export-delete": "takes, leads back",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
@@ -409,6 +412,19 @@ def in_time_stops() -> Iterator[Stop]:
     yield Stop("judge-that-moved", reverse("judges:judge-detail", args=[moved.pk]))
 
 
+def upload_stops(owner: User) -> Iterator[Stop]:
+    """Judges from files: one that can be added, one that is refused, and several to choose from."""
+    yield Stop("judge-uploads", reverse("judges:judge-uploads"))
+    texts = {
+        "ready": {"mine.yaml": "strategy: longest\n"},
+        "refused": {"mine.yaml": "strategy: rules\nmodel: small\ntemper: 1\n"},
+        "several": {"a.yaml": "strategy: longest\n", "b.yaml": "strategy: shortest\n"},
+    }
+    for what, files in texts.items():
+        upload = judge_upload_create(user=owner, texts=files)
+        yield Stop(f"judge-upload-{what}", reverse("judges:judge-upload", args=[upload.pk]))
+
+
 def paper_stops() -> Iterator[Stop]:
     """The tables of the papers: their list, each paper's page, one of a kind that the dataset does not have."""
     dataset = dataset_make(pairs=6)
@@ -520,6 +536,8 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judges", reverse("judges:judge-list"))
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
+    yield Stop("judge-export", reverse("judges:judge-export", args=[judge.pk]))
+    yield from upload_stops(owner)
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     yield Stop("verdict-import", reverse("judges:verdict-import", args=[dataset.name]))
     yield from item_stops(owner, dataset)

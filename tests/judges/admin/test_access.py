@@ -18,7 +18,6 @@ PAGES = (
     "admin:judges_sweep_add",
     "admin:judges_judge_changelist",
     "admin:judges_judge_add",
-    "admin:judges_judge_import",
     "admin:judges_prompttext_changelist",
     "admin:judges_prompttext_add",
     "admin:judges_endpoint_changelist",
