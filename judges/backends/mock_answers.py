@@ -18,9 +18,11 @@ from judges.backends.mock_categories import (
     category_picked,
     listed_categories,
 )
+from judges.backends.mock_headings import headed_prompt, score_asked, single_output
 from judges.backends.mock_material import (
     Material,
     ReadPrompt,
+    called_schema,
     constrained_choices,
     find_material,
     read_conversation,
@@ -140,6 +142,8 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
         return MockAnswer(_dress(verdict, body, material), probabilities=probabilities)
     if LIST in reading.fields:
         return _category_said(model, reading, number)
+    if not reading.fields and (answer := _headed(model, body, number)):
+        return answer
     if not reading.fields or not tail.strip():
         return MockAnswer(_plain(reading.prompt, number))
     if "JSON" in tail and '"level": 0' in tail:
@@ -164,6 +168,29 @@ def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
         text = f"The instruction was read, and the output was weighed against it.\n\n{label}: {answer.text}"
         return MockAnswer(text, probabilities=answer.probabilities)
     return answer
+
+
+def _headed(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer | None:
+    """Answer a prompt of somebody else's, whose parts stand under headings; None for one that asks for no verdict."""
+    messages = [(str(each["role"]), str(each["content"])) for each in body["messages"]]
+    schema = called_schema(body)
+    headed = headed_prompt(messages, json.dumps(schema) if schema else "")
+    if headed is None:
+        asked = score_asked("\n".join(text for _, text in messages))
+        if asked is None:
+            return None
+        form, low, high = asked
+        prompt = messages[-1][1]
+        reading = ReadPrompt(prompt, "", {"output": single_output(prompt)})
+        answer = _chosen(model, reading, tuple(map(str, range(low, high + 1))), number)
+        return MockAnswer(form.format(answer.text), probabilities=answer.probabilities)
+    words = headed.verdicts()
+    chances = _probabilities(model, headed.material, words)
+    place = words.index(_pick(chances, number))
+    if schema:
+        found = fill(schema, number) | headed.arguments(schema, place)
+        return MockAnswer(json.dumps(found), probabilities=chances)
+    return MockAnswer(headed.said(place, _WEIGHED), probabilities=chances)
 
 
 def _category_said(model: MockModel, reading: ReadPrompt, number: float) -> MockAnswer:

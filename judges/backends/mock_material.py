@@ -142,6 +142,15 @@ def requested_schema(body: dict[str, Any]) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
+def called_schema(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the function that the model is to call; empty if it is to call none."""
+    try:
+        parameters = body["tools"][0]["function"]["parameters"]
+    except (KeyError, TypeError, IndexError):
+        return {}
+    return parameters if isinstance(parameters, dict) else {}
+
+
 def without_fences(prompt: str) -> str:
     """Return what a naive reader takes for the prompt's own words: what is outside of every fence as it sees them."""
     return re.sub(r"<(\w+)>\n.*?\n</\1>", "", prompt, flags=re.DOTALL)

@@ -26,6 +26,7 @@ from urllib.parse import parse_qsl
 
 from judges.backends.mock_answers import respond, token_logprobs
 from judges.backends.mock_batches import MockBatches, Reply, anthropic_error, asking
+from judges.backends.mock_material import called_schema
 from judges.backends.mock_messages import KINDS, chat_of, message_of
 from judges.backends.mock_models import LISTED, MockModel, fraction_of, parse_model
 from judges.backends.mock_thinking import NO_THINKING, Thinking, has_no_room, refusal, thinking_of
@@ -297,7 +298,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, model: MockModel, name: str, body: dict[str, Any], size: int) -> dict[str, Any]:
         answer, thinking = respond(model, name, body), thinking_of(model.kind, body)
         finish_reason = answer.finish_reason
-        message = {"role": "assistant", "content": answer.text}
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text}
+        if called_schema(body) and answer.text.startswith("{"):
+            function = {"name": body["tools"][0]["function"].get("name", ""), "arguments": answer.text}
+            call = {"id": "call_mock", "type": "function", "function": function}
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
         if has_no_room(thinking, body):
             message["content"], finish_reason = "", "length"
         elif thinking.text and model.kind == "thinking":
