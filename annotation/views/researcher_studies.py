@@ -93,7 +93,10 @@ def _live(study: Study) -> dict[str, Any]:
 
 def _figures(study: Study, live: dict[str, Any]) -> dict[str, Any]:
     pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
+    items = reverse("metaeval:dataset-items", args=[study.dataset.name], query={"study": study.slug})
     return live | {
+        "all_items": items,
+        "split_items": f"{items}&case=split&sort=disagreement",
         "pace": pace,
         "agreement": agreement_so_far(study, live["labels"]),
         "days": _bars(labels_by_day(study)),

@@ -103,7 +103,7 @@ def grouped(names: list[str]):
     estimate = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
 
     def by_name(breakdown):
-        return {**breakdown, "category": {name: estimate for name in names}}
+        return {**breakdown, "category": dict.fromkeys(names, estimate)}
 
     primary = report.primary
     judges = tuple(
