@@ -31,13 +31,14 @@ Leads = Callable[[str, Slice], str]
 
 SERIES_OF_STATUS = {
     "people": "Human annotators",
-    "gold": "Gold answers",
     "leads": "Leader",
     "tied": "Not significantly different",
     "behind": "Significantly different",
-    "incomplete": "Incomplete",
     "baseline": "Baseline (no LLM)",
+    "incomplete": "Incomplete",
+    "gold": "Gold answers",
 }
+"""In the order of their colors: a forest plot has at most the first six."""
 MOST_ROWS = 60
 MOST_COLUMNS = 14
 MOST_SERIES = 5
@@ -87,6 +88,7 @@ def forest_picture(report: ReportContent, leads: Leads = nowhere) -> Picture:
         "axis_title": figure.label,
         "lines": lines,
         "domain": domain,
+        "known": tuple(SERIES_OF_STATUS.values()),
     }
     best = next((row for row in drawn if row.series != SERIES_OF_STATUS["people"]), None)
     words = f"{figure.label} of {_count(len(report.judges), 'judge')}, each with its interval, best first."

@@ -151,12 +151,25 @@ def test_more_systems_than_a_picture_can_show_are_cut_in_words():
     assert f"{MOST_ROWS + 1}. System" not in drawn
 
 
+def color_of(picture, series: str) -> str:
+    (scale,) = {
+        json.dumps(layer["encoding"]["color"]["scale"])
+        for layer in picture.spec["layer"]
+        if layer.get("encoding", {}).get("color", {}).get("field") == "series"
+    }
+    found = json.loads(scale)
+    return found["range"][found["domain"].index(series)]
+
+
 def test_by_accuracy_human_annotators_have_no_row_without_a_figure():
     report = stored("pairwise")
     assert any(row[0] == "Human annotators" for row in forest_picture(report).rows)
-    rows = forest_picture(replace(report, primary="accuracy")).rows
+    alone, both = forest_picture(replace(report, primary="accuracy")), forest_picture(report)
+    rows = alone.rows
     assert [row[0] for row in rows if row[2] is None] == []
     assert {row[0] for row in rows} == {judge.name for judge in report.judges}
+    # The leader has one color, whoever else is drawn.
+    assert color_of(alone, "Leader") == color_of(both, "Leader") != color_of(both, "Human annotators")
 
 
 def test_a_drawing_that_is_higher_than_a_page_is_narrower_in_the_pdf():
