@@ -9,6 +9,7 @@ from annotation.forms.quality import BonusForm
 from annotation.selectors.overview import may_identify
 from annotation.selectors.pay import bonuses_of, earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
+from annotation.views.annotator.common import money
 from annotation.views.common import enrollment_in, study_of, study_page
 from web.access import ResearcherRequest, researcher_form, researcher_page
 
@@ -18,7 +19,7 @@ def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
     """What everybody has earned, and their effective hourly rate."""
     study = study_of(request, slug)
     context = study_page(study, ("Pay", None), tab="pay") | {
-        "per_item": f"{study.pay_per_item.normalize():f}",  # 0.12 and 100, not 0.1200 and 1E+2
+        "per_item": money(study.pay_per_item, study),
         "report": pay_report(study),
         "bonuses": bonuses_of(study),
         "at_work": still_at_work(study),

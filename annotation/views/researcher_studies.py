@@ -37,6 +37,7 @@ from annotation.services.studies import (
     study_open,
     study_pause,
 )
+from annotation.views.annotator.common import money
 from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
@@ -93,7 +94,10 @@ def _live(study: Study) -> dict[str, Any]:
 
 def _figures(study: Study, live: dict[str, Any]) -> dict[str, Any]:
     pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
+    items = reverse("metaeval:dataset-items", args=[study.dataset.name], query={"study": study.slug})
     return live | {
+        "all_items": items,
+        "split_items": f"{items}&case=split&sort=disagreement",
         "pace": pace,
         "agreement": agreement_so_far(study, live["labels"]),
         "days": _bars(labels_by_day(study)),
@@ -139,8 +143,7 @@ def _pay_words(study: Study) -> str:
     amount = study.pay_per_hour if by_time else study.pay_per_item
     if not amount:
         return "none"
-    # 0.12, not 0.1200
-    return f"{amount.normalize():f} {study.pay_currency} {'an hour' if by_time else 'an item'}"
+    return f"{money(amount, study)} {'an hour' if by_time else 'an item'}"
 
 
 @researcher_page

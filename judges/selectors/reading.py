@@ -3,11 +3,11 @@
 Permission lives in the fetch: these are the only ways from a page to the rows.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
@@ -15,7 +15,7 @@ from annotation.models import Dataset, Item, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
-from judges.models import Judge, JudgeUpload, Judgment, Sweep, SweepRun, SweepState
+from judges.models import BackendKind, Judge, JudgeUpload, Judgment, Sweep, SweepRun, SweepState
 from judges.selectors.judges import judge_answerers
 from judges.selectors.overview import sweeps_overview
 from judges.selectors.stored import judgments_on, sweeps_listed
@@ -135,6 +135,37 @@ def datasets_judged(datasets: Iterable[int]) -> set[int]:
     """Those of these datasets of which judges have said something, imported or run. One query."""
     said = Judgment.objects.filter(item__dataset=OuterRef("pk"))
     return set(datasets_by_name().filter(Exists(said), pk__in=list(datasets)).values_list("pk", flat=True))
+
+
+def datasets_judged_beyond(sweeps: Mapping[int, int]) -> set[int]:
+    """The datasets that judges beside those of a sweep have judged: of another sweep, or imported. Two queries.
+
+    Parameters
+    ----------
+    sweeps : Mapping[int, int]
+        The sweep of each dataset, by primary keys.
+    """
+    judges: dict[int, dict[int, set[int]]] = {}
+    runs = SweepRun.objects.filter(dataset__in=list(sweeps), n_done__gt=0)
+    for dataset, sweep, judge in runs.values_list("dataset", "sweep", "judge"):
+        judges.setdefault(dataset, {}).setdefault(sweep, set()).add(judge)
+    found = {
+        dataset
+        for dataset, by_sweep in judges.items()
+        if set().union(*by_sweep.values()) > by_sweep.get(sweeps[dataset], set())
+    }
+    # From the judges, of which few are imported, by the index of a judge's items: a dataset has a million judgments.
+    said = Judgment.objects.filter(
+        judge=OuterRef("pk"),
+        item__gte=OuterRef(OuterRef("first")),
+        item__lte=OuterRef(OuterRef("last")),
+        item__dataset=OuterRef(OuterRef("pk")),
+    )
+    imported = Judge.objects.filter(Exists(said), backend=BackendKind.IMPORTED)
+    items = Item.objects.filter(dataset=OuterRef("pk")).values("pk")
+    ends = {"first": Subquery(items.order_by("pk")[:1]), "last": Subquery(items.order_by("-pk")[:1])}
+    rest = datasets_by_name().filter(pk__in=set(sweeps) - found).annotate(**ends)
+    return found | set(rest.filter(Exists(imported)).values_list("pk", flat=True))
 
 
 def judges_visible_to(user: User) -> QuerySet[Judge]:

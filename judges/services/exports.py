@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile, ZipInfo
 
 from django.db.models import QuerySet
 
-from annotation.models import Dataset, Item, Study, User
+from annotation.models import Dataset, Item, Kind, Study, User
 from annotation.models.work import LabelQuerySet
 from annotation.peers.argilla import argilla_write
 from annotation.peers.benchmarks import alpaca_eval_write, llmbar_write, member_path
@@ -183,7 +184,18 @@ def _potato(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
     return [_LABELS_ALONE]
 
 
+def _alpaca_eval(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    if not subject.labels().current().filter(kind=Kind.PAIRWISE).exists():
+        raise ExportError("AlpacaEval's format has labels of pairs, and there is none here.")
+    note = "AlpacaEval's format has labels of pairs. Gold, systems and other items are left out."
+    return _peer(alpaca_eval_write, note)(file, subject, tell)
+
+
 def _llmbar(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    if not subject.items().filter(kind=Kind.PAIRWISE, gold__choice__in=(1, 2)).exists():
+        raise ExportError(
+            "LLMBar's format has pairs with a gold answer that isn't a tie, and there is none here."
+        )
     subsets = subject.items().order_by("instruction__subset").values_list("instruction__subset", flat=True)
     taken: set[str] = set()
     with ZipFile(file, "w") as archive:
@@ -274,10 +286,7 @@ EXPORTABLES = {
             "AlpacaEval",
             "Labels of pairs in the form of AlpacaEval's human annotations.",
             formats=JSON_FILE,
-            write=_peer(
-                alpaca_eval_write,
-                "AlpacaEval's format has labels of pairs. Gold, systems and other items are left out.",
-            ),
+            write=_alpaca_eval,
         ),
         Exportable(
             "llmbar",
@@ -335,9 +344,12 @@ def export_write(
     """
     one = export_check(subject, what, format, options)
     if one.table is not None:
-        for piece in table_bytes(one.table(subject, options, tell), format):
+        table = one.table(subject, options, tell)
+        first = next(rows := iter(table.rows), None)
+        found = rows if first is None else chain([first], rows)
+        for piece in table_bytes(ExportTable(table.columns, found), format):
             file.write(piece)
-        return []
+        return ["The file has no rows."] if first is None else []
     assert one.write is not None
     return one.write(file, subject, tell)
 

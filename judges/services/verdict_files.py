@@ -10,7 +10,7 @@ from judges.services.verdict_lines import has_verdict_lines, read_verdict_lines
 
 VERDICT_FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
     "generic": (
-        "One verdict per row, or a file of `touchstone judge`",
+        "One verdict per row, or a file that touchstone judge wrote",
         (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq"),
     ),
     "llmbar": ("LLMBar's table of verdicts", (".csv",)),

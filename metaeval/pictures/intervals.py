@@ -29,12 +29,16 @@ class IntervalRow:
     href: str = ""
 
 
-def series_scales(series: Sequence[str]) -> dict[str, Any]:
-    """Color and shape by series: each differs by both, so that print and any color vision tell them apart."""
+def series_scales(series: Sequence[str], known: Sequence[str] = ()) -> dict[str, Any]:
+    """Color and shape by series: each differs by both, so that print and any color vision tell them apart.
+
+    ``known`` are all series that pictures of this sort may have: each has the same color and shape in all of them.
+    """
     names = list(dict.fromkeys(series))
     # The marks that a legend is made from may be faint: bands and bars.
     legend = {"title": None, "symbolOpacity": 1} if len(names) > 1 else None
-    places = [k % N_SERIES for k in range(len(names))]
+    order = list(dict.fromkeys((*known, *names)))
+    places = [order.index(name) % N_SERIES for name in names]
     return {
         "color": {
             "field": "series",
@@ -58,9 +62,12 @@ def forest_spec(
     axis_title: str,
     lines: Sequence[ReferenceLine] = (),
     domain: tuple[float, float] | None = None,
+    known: Sequence[str] = (),
     narrow: bool = False,
 ) -> Spec:
-    """A forest plot: a line a name, its figure as a symbol on its interval, and both as text at the end."""
+    """A forest plot: a line a name, its figure as a symbol on its interval, and both as text at the end; ``known`` as in
+    `series_scales`.
+    """
     names = distinct(row.name for row in rows)
     values = [
         {
@@ -75,7 +82,7 @@ def forest_spec(
         }
         for name, row in zip(names, rows, strict=True)
     ]
-    scales = series_scales([row.series for row in rows])
+    scales = series_scales([row.series for row in rows], known)
     axis = {"title": None, "labelLimit": 145 if narrow else 240, "ticks": False, "labelColor": LIGHT["ink"]}
     y = {"field": "name", "type": "nominal", "sort": names, "axis": axis}
     scale: dict[str, Any] = {"zero": False, "nice": True} | ({"domain": list(domain)} if domain else {})

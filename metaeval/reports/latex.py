@@ -66,7 +66,7 @@ def paper(report: ReportContent, figures: Sequence[str]) -> str:
         picture = titles[PurePosixPath(name).stem]
         lines += [
             r"\begin{figure}[htbp]",
-            rf"\centering\includegraphics[width=\linewidth]{{{name}}}",
+            rf"\centering\includegraphics[width=\linewidth,height=.8\textheight,keepaspectratio]{{{name}}}",
             rf"\caption{{{escape(f'{picture.title}. {picture.description}')}}}",
             r"\end{figure}",
         ]

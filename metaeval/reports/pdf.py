@@ -39,6 +39,9 @@ _UPRIGHT, _TURNED = 6, 10
 """Columns of figures that a page has room for, upright and turned."""
 _AS_IT_IS = ("svg", "inputs_hash")
 _LONG_WORD, _PIECE = re.compile(r"\S{25,}"), re.compile(r".{0,15}[/_.:-]|.{1,16}")
+_SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_HIGHEST = 1.15
+"""The height of a drawing that leaves room for its caption, in widths of the line."""
 ZERO_WIDTH_SPACE = "\u200b"
 Json = dict[str, Any]
 
@@ -80,13 +83,19 @@ def pdf_content(report: ReportContent) -> Json:
         "methods": list(written.prose),
         "references": [one.text for one in written.bibliography],
         "figures": [
-            {"title": one.title, "description": one.description, "svg": svg, "width": 100}
+            {"title": one.title, "description": one.description, "svg": svg, "width": _width(svg)}
             for one, svg, _ in illustrations(report)
         ],
         "tables": [part for table in _tables(report) for part in _parts(table)],
         "inputs_hash": report.inputs_hash,
         "software": f"{report.software['name'].title()} {report.software['version']}",
     }
+
+
+def _width(svg: str) -> int:
+    """The share of the line that a drawing takes, in percent: less than all where it would be higher than a page."""
+    found = _SIZE.search(svg)
+    return min(100, int(100 * _HIGHEST * float(found[1]) / float(found[2]))) if found else 100
 
 
 def _breakable(content: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from annotation.kinds import kind_of
@@ -30,14 +31,16 @@ Leads = Callable[[str, Slice], str]
 
 SERIES_OF_STATUS = {
     "people": "Human annotators",
-    "gold": "Gold answers",
     "leads": "Leader",
     "tied": "Not significantly different",
     "behind": "Significantly different",
-    "incomplete": "Incomplete",
     "baseline": "Baseline (no LLM)",
+    "incomplete": "Incomplete",
+    "gold": "Gold answers",
 }
+"""In the order of their colors: a forest plot has at most the first six."""
 MOST_ROWS = 60
+MOST_COLUMNS = 14
 MOST_SERIES = 5
 _HALF = 0.5
 _REACH = {"percent": 0.4}
@@ -72,6 +75,8 @@ def forest_picture(report: ReportContent, leads: Leads = nowhere) -> Picture:
     table, figure = judges_table(report), report.primary_figure
     place = table.figures.index(figure)
     rows = [(row, row.cells[place].estimate) for row in table.rows if row.status != "gold"]
+    # Human annotators have no accuracy against gold answers: a row without a figure says nothing.
+    rows = [(row, estimate) for row, estimate in rows if estimate is not None or row.status != "people"]
     found = [_interval_row(row, estimate, figure, leads) for row, estimate in rows]
     drawn = found[:MOST_ROWS]
     lines = _reference_lines(report)
@@ -83,6 +88,7 @@ def forest_picture(report: ReportContent, leads: Leads = nowhere) -> Picture:
         "axis_title": figure.label,
         "lines": lines,
         "domain": domain,
+        "known": tuple(SERIES_OF_STATUS.values()),
     }
     best = next((row for row in drawn if row.series != SERIES_OF_STATUS["people"]), None)
     words = f"{figure.label} of {_count(len(report.judges), 'judge')}, each with its interval, best first."
@@ -239,12 +245,7 @@ def heat_pictures(report: ReportContent, leads: Leads = nowhere) -> list[Picture
 
 def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: Leads) -> Picture:
     figure = report.primary_figure
-    # The first column is of all items.
-    places = [
-        Slice("overall", ""),
-        *(place for place in axis_slices(report, axis) if place.short in table.heads),
-    ]
-    places = places[: len(table.heads)]
+    places = [cell.place for cell in table.rows[0].cells]  # the first is of all items
     fingerprints = {row.name: row.fingerprint for row in judges_table(report).rows}
     rows, cells, links = table.rows, [], {}
     for number, row in enumerate(rows):
@@ -265,16 +266,27 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
     where = value_text({"value": middle}, figure.unit)
     names = [row.name for row in rows[:MOST_ROWS]]
     cells = cells[:MOST_ROWS]
+    # A page is as wide as a dozen columns; more groups than judges go down the page.
+    is_turned = len(places) > max(MOST_COLUMNS, len(names))
+    down, along = _count(len(rows), "row"), f"{len(places)} columns"
+    if is_turned:
+        down, along = f"{len(places)} rows", _count(len(names), "column")
+    drawn = partial(
+        heat_map_spec,
+        *((table.heads, names, list(zip(*cells, strict=True))) if is_turned else (names, table.heads, cells)),
+        middle=middle,
+        reach=reach,
+    )
     return Picture(
         name=groups,
         title=table.title,
         description=(
-            f"{figure.label} in {_count(len(rows), 'row')} and {len(places)} columns, by {axis}. Orange is below "
+            f"{figure.label} in {down} and {along}, by {axis}. Orange is below "
             f"{where}, blue above. Each cell has its figure{' in percent' if figure.unit == 'percent' else ''}."
             f"{cut_words(len(names), len(rows))}"
         ),
-        spec=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach),
-        narrow=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach, narrow=True),
+        spec=drawn(),
+        narrow=drawn(narrow=True),
         columns=(PictureColumn("Judge"), *(PictureColumn(place.label, figure.unit) for place in places)),
         rows=tuple((row.name, *(_value(cell.estimate) for cell in row.cells)) for row in rows),
         links=links,

@@ -57,7 +57,10 @@ class Slice:
         if self.kind == "macro":
             plain = self.name in (AVERAGE, CATEGORIES)
             return "Mean" if plain else f"{self.name.rpartition('/')[2]} mean"
-        return "All" if self.kind == "overall" else self.name.rpartition("/")[2]
+        if self.kind == "overall":
+            return "All"
+        # Only the name of a subset is a path.
+        return self.name.rpartition("/")[2] if self.kind == "subset" else self.name
 
     @property
     def title(self) -> str:

@@ -13,7 +13,12 @@ from annotation.models import Dataset, Study, StudyState, User
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import DatasetRow, dataset_list_for, study_list_for
 from judges.models import SweepState
-from judges.selectors.reading import SweepOfDataset, datasets_judged, sweeps_by_dataset
+from judges.selectors.reading import (
+    SweepOfDataset,
+    datasets_judged,
+    datasets_judged_beyond,
+    sweeps_by_dataset,
+)
 from metaeval.models import Decision
 from metaeval.selectors.decisions import decisions_standing
 from metaeval.selectors.reports import Leader, leaders_of, reports_visible_to
@@ -91,6 +96,13 @@ class _Facts:
     kinds: tuple[str, ...] = ()
     tests: frozenset[int] = frozenset()
     leader: Leader | None = None
+    is_judged_beyond: bool = False
+    """Whether judges have judged it that are not in its newest finished sweep."""
+
+    @property
+    def finished(self) -> SweepOfDataset | None:
+        """Its newest finished sweep."""
+        return next((one for one in self.sweeps if one.state == SweepState.FINISHED), None)
 
     @property
     def dataset(self) -> Dataset:
@@ -125,6 +137,13 @@ def lanes_of(user: User, datasets: Iterable[int]) -> list[Lane]:
         .distinct()
     )
     leaders = leaders_of(user, pks)
+    finished = {
+        pk: one.pk
+        for pk, several in sweeps.items()
+        for one in reversed(several)  # the newest is first, so it stays
+        if one.state == SweepState.FINISHED
+    }
+    beyond = datasets_judged_beyond(finished) if finished else set()
     found = []
     for pk in pks:
         if pk not in rows:
@@ -142,6 +161,7 @@ def lanes_of(user: User, datasets: Iterable[int]) -> list[Lane]:
             kinds=tuple(sorted(kinds[pk])),
             tests=tests,
             leader=leaders.get(pk),
+            is_judged_beyond=pk in beyond,
         )
         found.append(Lane(facts.dataset, facts.row.items, facts.kinds, _stages(facts)))
     return found
@@ -228,7 +248,7 @@ def _judge(facts: _Facts) -> LoopStage:
         )
         return LoopStage("judge", "run", words, f"{active.n_judges} judges", url, action)
     if facts.is_judged:
-        finished = next((one for one in facts.sweeps if one.state == SweepState.FINISHED), None)
+        finished = facts.finished
         if finished is None:
             return LoopStage(
                 "judge",
@@ -257,9 +277,9 @@ def _judge(facts: _Facts) -> LoopStage:
 
 
 def _source_url(facts: _Facts, page: str) -> str:
-    """A page of the newest finished sweep, else of all judgments of the dataset."""
-    finished = next((one for one in facts.sweeps if one.state == SweepState.FINISHED), None)
-    if finished is None:
+    """A page of the newest finished sweep if it has all judges of the dataset, else of all its judgments."""
+    finished = facts.finished
+    if finished is None or facts.is_judged_beyond:
         return reverse(f"metaeval:dataset-{page}", args=[facts.dataset.name])
     return reverse(f"metaeval:{page}", args=[finished.pk], query={"dataset": facts.dataset.name})
 

@@ -60,6 +60,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
                 f"{source_url(sweep, 'confidence-picture', name, suffix)}?{request.GET.urlencode()}"
             ),
         )
+        context["rows"] = [(row, items_of_errors(dataset, page, row.key)) for row in page.rows]
         studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
@@ -89,14 +90,24 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
     return picture_response(request, picture, file, f"{dataset.name}-{source_slug(sweep)}", pictures)
 
 
-def items_of_page(dataset: Dataset, page: ConfidencePage) -> ItemsOfCell:
-    """Where the cells of a confusion table lead."""
+def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[str, str]:
+    """Where the figures of a judge in the table of errors lead: to the items that lower each."""
+    leads = items_of_page(dataset, page, judge)
+    return {
+        "all": items_url(dataset.name, kind=page.kind, judge=judge),
+        "false_negatives": leads(0, False),
+        "false_positives": leads(1, False),
+    }
+
+
+def items_of_page(dataset: Dataset, page: ConfidencePage, judge: str = "") -> ItemsOfCell:
+    """Where the cells of a confusion table lead, of the judge that the page is about or of another."""
 
     def leads(side: int, is_right: bool) -> str:
         return items_url(
             dataset.name,
             kind=page.kind,
-            judge=page.judge.key,
+            judge=judge or page.judge.key,
             verdict="right" if is_right else "wrong",
             mark=page.mark,
             **{page.against: str(side + 1)},

@@ -27,7 +27,7 @@ from tests.annotation.cast import labels_make
 from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
 from tests.metaeval.rows import judge_make, swept
-from web.tables import ExportTable, TableColumn, table_bytes
+from web.tables import FORMATS, ExportTable, TableColumn, table_bytes
 
 pytestmark = pytest.mark.django_db
 TABLES = [name for name, one in EXPORTABLES.items() if one.table is not None]
@@ -158,6 +158,15 @@ def test_a_study_exports_its_own_items_labels_and_judgments(study):
     assert len(rows_of(exported(subject, "labels", "jsonl"), "jsonl")) == 1
     assert len(rows_of(exported(subject, "items", "jsonl"), "jsonl")) == 1
     assert {row["item"] for row in rows_of(exported(subject, "judgments", "jsonl"), "jsonl")} == {"p0"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_table_without_rows_is_a_file_that_says_so(format):
+    file = io.BytesIO()
+    subject = ExportSubject(dataset_make(pairs=1, name="unjudged"))
+    assert export_write(file, subject, "judgments", format) == ["The file has no rows."]
+    assert list(rows_of(file.getvalue(), format)) == []
+    assert export_write(io.BytesIO(), subject, "items", format) == []
 
 
 def test_what_cannot_be_exported_is_refused_with_what_can(study):

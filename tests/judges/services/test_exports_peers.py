@@ -13,7 +13,7 @@ from annotation.peers.benchmarks import member_path
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
 from annotation.services.datasets import dataset_import
-from judges.services.exports import ExportOptions, ExportSubject, export_write
+from judges.services.exports import ExportError, ExportOptions, ExportSubject, export_write
 from tests.annotation.cast import labels_make
 from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
@@ -122,6 +122,17 @@ def test_alpaca_eval_and_llmbar_are_read_by_their_own_readers(tmp_path):
         assert archive.namelist() == ["items/dataset.json", "etc/x/dataset.json"]
     items = {one.external_id: one.gold for one in read_llmbar(tmp_path / "llmbar.zip").items}
     assert items == {"etc/x/0": {"choice": 1}, "items/0": {"choice": 1}, "items/1": {"choice": 2}}
+
+
+def test_a_benchmark_s_file_without_a_pair_that_it_can_hold_is_refused():
+    dataset = dataset_make(pairs=2, name="pairs")
+    Item.objects.filter(dataset=dataset).update(gold={"choice": 0})
+    for what, format, words in (
+        ("alpaca-eval", "json", "labels of pairs, and there is none here"),
+        ("llmbar", "zip", "isn't a tie, and there is none here"),
+    ):
+        with pytest.raises(ExportError, match=words):
+            exported(dataset, what, format)
 
 
 def test_no_name_in_an_archive_leads_out_of_it():

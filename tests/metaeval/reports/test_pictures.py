@@ -1,6 +1,7 @@
 """The pictures of a report have its own figures, in words, rows and drawings."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -9,7 +10,8 @@ import altair
 import pytest
 
 from metaeval.pictures.rendering import to_csv, to_svg
-from metaeval.reports.pictures import MOST_ROWS, report_pictures
+from metaeval.reports.pdf import pdf_content
+from metaeval.reports.pictures import MOST_ROWS, forest_picture, report_pictures
 from metaeval.reports.report import report_of
 from metaeval.reports.systems import RankedSystem, SourceRanking, SystemsReport
 from metaeval.reports.systems_pictures import systems_pictures
@@ -95,6 +97,45 @@ def test_agreement_against_cost_has_bars_both_ways_and_every_judge_leads_to_its_
         assert all(href.startswith("/items/?judge=") for href in one.links.values())
 
 
+def grouped(names: list[str]):
+    """A stored report of pairs whose figures by category are of these."""
+    report = stored("pairwise")
+    estimate = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
+
+    def by_name(breakdown):
+        return {**breakdown, "category": dict.fromkeys(names, estimate)}
+
+    primary = report.primary
+    judges = tuple(
+        replace(judge, measures={**judge.measures, primary: by_name(judge.measures[primary])})
+        for judge in report.judges
+    )
+    items = replace(report.items, categories=[{"name": name, "n": 9} for name in names])
+    return replace(report, items=items, judges=judges)
+
+
+def test_a_category_with_a_slash_keeps_its_name_and_leads_to_its_own_items():
+    names = ["Q/A", "Chat/A", "<b>A</b>"]
+    found = {picture.name: picture for picture in report_pictures(grouped(names), leads)}
+    drawn = to_svg(found["categories"], "page")
+    assert all(f">{name}<" in drawn for name in ("Q/A", "Chat/A", "&lt;b&gt;A&lt;/b&gt;"))
+    heads = [column.label for column in found["categories"].columns]
+    for (_, column), href in found["categories"].links.items():
+        assert href.endswith("overall" if column == 1 else f"category:{heads[column]}")
+
+
+def test_a_heat_map_of_more_categories_than_a_page_is_wide_has_a_row_each():
+    report = grouped([f"Category {k}" for k in range(40)])
+    (picture,) = (one for one in report_pictures(report, leads) if one.name == "categories")
+    width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', to_svg(picture))[0])
+    assert width < 900 < height
+    rows = len(report.judges) + 1
+    assert f"in 41 rows and {rows} columns, by category" in picture.description
+    assert len(picture.columns) == 42, "the data has a row a judge"
+    few = {one.name: one for one in report_pictures(grouped(["One", "Two"]))}["categories"]
+    assert f"in {rows} rows and 3 columns" in few.description
+
+
 def test_more_systems_than_a_picture_can_show_are_cut_in_words():
     rate = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
     systems = tuple(RankedSystem(f"System {k}", rate, None) for k in range(MOST_ROWS + 9))
@@ -108,3 +149,33 @@ def test_more_systems_than_a_picture_can_show_are_cut_in_words():
     drawn = to_svg(picture)
     assert f"{MOST_ROWS}. System" in drawn
     assert f"{MOST_ROWS + 1}. System" not in drawn
+
+
+def color_of(picture, series: str) -> str:
+    (scale,) = {
+        json.dumps(layer["encoding"]["color"]["scale"])
+        for layer in picture.spec["layer"]
+        if layer.get("encoding", {}).get("color", {}).get("field") == "series"
+    }
+    found = json.loads(scale)
+    return found["range"][found["domain"].index(series)]
+
+
+def test_by_accuracy_human_annotators_have_no_row_without_a_figure():
+    report = stored("pairwise")
+    assert any(row[0] == "Human annotators" for row in forest_picture(report).rows)
+    alone, both = forest_picture(replace(report, primary="accuracy")), forest_picture(report)
+    rows = alone.rows
+    assert [row[0] for row in rows if row[2] is None] == []
+    assert {row[0] for row in rows} == {judge.name for judge in report.judges}
+    # The leader has one color, whoever else is drawn.
+    assert color_of(alone, "Leader") == color_of(both, "Leader") != color_of(both, "Human annotators")
+
+
+def test_a_drawing_that_is_higher_than_a_page_is_narrower_in_the_pdf():
+    def shares(report):
+        return {one["title"]: one["width"] for one in pdf_content(report)["figures"]}
+
+    wide, high = shares(stored("pairwise")), shares(grouped([f"Category {k}" for k in range(70)]))
+    assert set(wide.values()) == {100}
+    assert 20 < min(high.values()) < 80

@@ -112,6 +112,29 @@ class TestStages:
         assert found.action is not None
         assert found.action.url == reverse("metaeval:dataset-comparison", args=[dataset.name])
 
+    def test_what_is_compared_has_judges_that_were_imported_after_the_sweep(self, cast):
+        dataset, other = dataset_make(pairs=2), dataset_make(pairs=2)
+        ran, imported = judge_make("J"), judge_make("Imported", backend="imported")
+        judgments_make(judge=ran, dataset=dataset, choices=[(1, 1), (2, 2)])
+        judgments_make(judge=imported, dataset=other, choices=[(1, 1), (2, 2)])
+        sweep = sweep_make(judges=[ran], datasets=[dataset])
+        assert lane(cast.alice, dataset).stages[3].url.startswith(f"/sweeps/{sweep.pk}/comparison/")
+        judgments_make(judge=imported, dataset=dataset, choices=[(1, 1), (2, 2)])
+        found = lane(cast.alice, dataset)
+        assert found.stages[3].url == reverse("metaeval:dataset-comparison", args=[dataset.name])
+        assert found.stages[4].url == reverse("metaeval:dataset-decision", args=[dataset.name])
+
+    def test_what_is_compared_has_the_judges_of_all_sweeps(self, cast):
+        dataset = dataset_make(pairs=2)
+        judges = [judge_make("J"), judge_make("K")]
+        for judge in judges:
+            judgments_make(judge=judge, dataset=dataset, choices=[(1, 1), (2, 2)])
+            sweep_make(judges=[judge], datasets=[dataset])
+        found = lane(cast.alice, dataset)
+        assert found.stages[3].url == reverse("metaeval:dataset-comparison", args=[dataset.name])
+        whole = sweep_make(judges=judges, datasets=[dataset])
+        assert lane(cast.alice, dataset).stages[3].url.startswith(f"/sweeps/{whole.pk}/comparison/")
+
     def test_a_decision_and_a_report_finish_the_way(self, cast):
         dataset = dataset_make(pairs=3)
         sweep, judge, _ = swept(dataset=dataset)

@@ -131,3 +131,56 @@ def test_the_drawer_is_a_part_of_the_page_of_items(cast: Cast, compared):
     assert "Open all 3 items" in text_of(part)
     # Its links are whole: it stands on another page.
     assert 'href="?' not in text
+
+
+def in_table(page, caption):
+    """The addresses in the table with this caption."""
+    text = page.content.decode()
+    table = next(one for one in text.split("<table ")[1:] if caption in one.partition("</caption>")[0])
+    found = re.findall(r'href="(/datasets/[^"/]+/items/[^"]*)"', table.partition("</table>")[0])
+    return [unescape(address) for address in found]
+
+
+def test_figures_of_annotators_and_differences_of_a_report_lead_to_items(cast: Cast, compared):
+    dataset, _, _, poor = compared
+    browser = client_of(cast.alice)
+    report = report_request(user=cast.alice, dataset=dataset.name)
+    page = browser.get(reverse("metaeval:report-detail", args=[report.pk]))
+    of_people = in_table(page, "Inter-annotator agreement")
+    defined = [figure for figure, estimate in page.context["people"] if estimate["value"] is not None]
+    assert len(of_people) == len(defined) > 5
+    assert shown(browser, of_people[0]) == []  # they all say the same
+    (of_difference,) = in_table(page, "Difference of each judge")
+    assert poor.fingerprint in of_difference
+    names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    assert shown(browser, of_difference) == names[4:7]
+
+
+def test_figures_of_a_study_lead_to_the_items_on_which_its_annotators_disagree(cast: Cast, compared):
+    dataset, *_ = compared
+    for k, item in enumerate(dataset.items.select_related("instruction").order_by("position")):
+        item.instruction.category = "Q/A & more" if k < 4 else "Chat"
+        item.instruction.save()
+    study = study_make(dataset=dataset, owner=cast.alice, slug="s")
+    study_labels_make(study, [[1, 1], [1, 2], [2, 2], [1, 1], [1, 2]])
+    browser = client_of(cast.alice)
+    page = browser.get(reverse("annotation:study-detail", args=["s"]))
+    names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    found = links(page)
+    assert shown(browser, found[0]) == [names[1], names[4]]  # a tile, of all
+    rows = [address for address in found if "category=Q%2FA" in address]
+    assert shown(browser, rows[0]) == names[:4]
+    assert shown(browser, rows[1]) == [names[1]]
+
+
+def test_error_rates_and_the_score_of_a_decision_lead_to_items(cast: Cast, compared):
+    dataset, sweep, _, poor = compared
+    browser = client_of(cast.alice)
+    names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    page = browser.get(reverse("metaeval:confidence", args=[sweep.pk]))
+    rates = [address for address in in_table(page, "Error rates") if poor.fingerprint in address]
+    # True positive rate, true negative rate, precision, n.
+    assert [shown(browser, address) for address in rates] == [names[4:], [], [], names]
+    page = browser.get(reverse("metaeval:decision", args=[sweep.pk]))
+    score = next(address for address in in_table(page, "All judges by") if poor.fingerprint in address)
+    assert shown(browser, score) == names[4:7]

@@ -185,7 +185,13 @@ class TestPages:
 
     def test_large_amounts_are_written_out(self, cast):
         study = study_of(cast, pairs=1, pay_per_item="100")
-        assert "100 USD an item" in text_of(client_of(cast.alice).get(url("study-pay", study.slug)))
+        for page in ("study-pay", "study-detail"):
+            assert "100.00 USD an item" in text_of(client_of(cast.alice).get(url(page, study.slug)))
+
+    def test_amounts_have_the_digits_that_annotators_see(self, cast):
+        study = study_of(cast, pairs=1, pay_per_item="0.1")
+        for page in ("study-pay", "study-detail"):
+            assert "0.10 USD an item" in text_of(client_of(cast.alice).get(url(page, study.slug)))
 
     def test_a_page_without_anybody(self, cast, study):
         assert "Nobody has earned" in text_of(client_of(cast.alice).get(url("study-pay", study.slug)))
