@@ -10,7 +10,7 @@
   const button = (words, key, act) => {
     const made = document.createElement("button");
     made.type = "button";
-    made.className = "btn btn-small";
+    made.className = "btn";
     made.textContent = words;
     made.dataset.key = key;
     made.dataset.keyLabel = words;
