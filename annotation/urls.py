@@ -5,6 +5,7 @@ from django.urls import include, path
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.views import (
     exports,
+    images,
     passwords,
     researcher_adjudication,
     researcher_datasets,
@@ -95,6 +96,7 @@ pages = [
     path("studies/<slug:slug>/pay/<str:public_id>/", researcher_pay.bonus, name="study-bonus"),
     path("studies/<slug:slug>/people.<str:format>/", exports.people_export, name="people-export"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
+    path("images/<str:digest>/", images.image, name="image"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
     path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),

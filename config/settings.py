@@ -256,6 +256,8 @@ EXPORTS_MAX_BYTES = env.int("EXPORTS_MAX_BYTES", default=10 * 2**30)
 EXPORTS_KEEP_HOURS = env.int("EXPORTS_KEEP_HOURS", default=72)
 # Files of verdicts that wait to be stored; they share it too, and it is kept as long.
 IMPORTS_DIR = Path(env.str("IMPORTS_DIR", default=str(VAR_DIR / "imports")))
+# Images of datasets, for as long as a dataset shows them. Web processes and workers share it too.
+IMAGES_DIR = Path(env.str("IMAGES_DIR", default=str(VAR_DIR / "images")))
 
 # --- Web ---------------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -19,6 +19,7 @@ from celery import current_app, shared_task
 from celery.signals import worker_process_shutdown, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 
+from annotation.services.images import image_files_tidy
 from annotation.services.leases import leases_reap
 from annotation.services.studies import studies_close_due
 from annotation.services.webhooks import webhooks_start
@@ -38,6 +39,7 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     anchors_check_due,
     lambda: export_jobs_start(stop_requested),
     export_files_tidy,
+    image_files_tidy,
     lambda: batches_start(stop_requested),
     lambda: verdict_imports_start(stop_requested),
     verdict_imports_tidy,

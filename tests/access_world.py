@@ -16,8 +16,19 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.models import Dataset, Enrollment, Invitation, Kind, Label, QualificationQuestion, Role, User
+from annotation.models import (
+    Dataset,
+    DatasetImage,
+    Enrollment,
+    Invitation,
+    Kind,
+    Label,
+    QualificationQuestion,
+    Role,
+    User,
+)
 from annotation.services.assignments import assignment_claim
+from annotation.services.images import image_folder
 from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
@@ -35,6 +46,7 @@ from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import labels_make
 from tests.annotation.entry.props import link_make
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make, user_make
+from tests.annotation.pictures import picture
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.preregistrations import preregistered
 from tests.metaeval.rows import swept
@@ -120,13 +132,17 @@ class World:
             found={"created": 1, "unchanged": 0},
         )  # fmt: skip
         own = judge_upload_create(user=self.alice, texts={"own.yaml": "strategy: longest"})
+        shown = image_folder().add(picture())
+        DatasetImage.objects.create(
+            dataset=dataset, digest=shown.digest, width=40, height=30, size=shown.size
+        )
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
-            "app_label": "judges", "file": "csv",
+            "app_label": "judges", "file": "csv", "digest": shown.digest,
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip

@@ -28,6 +28,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # In a file, with its write-ahead log, as in production: in memory, threads would lock each other out.
     DATABASES["default"]["TEST"] = {"NAME": str(services.scratch_directory() / f"test-{_worker}.sqlite3")}
 EXPORTS_DIR = VAR_DIR / f"exports-{_worker}"
+IMAGES_DIR = VAR_DIR / f"images-{_worker}"
 IMPORTS_DIR = VAR_DIR / f"imports-{_worker}"
 # The fastest hasher there is: passwords of tests protect nothing.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

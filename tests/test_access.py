@@ -128,6 +128,9 @@ EXPECTED: dict[str, Row] = {
     "annotation:changes": read(ANNOTATOR),
     "annotation:finish": both(ANNOTATOR),
     "annotation:done": read(ANNOTATOR),
+    "annotation:image": read(
+        {"public": (HIDDEN, IN, HIDDEN, IN, IN, IN), "private": (HIDDEN, IN, HIDDEN, HIDDEN, IN, IN)}
+    ),
     # studies
     "annotation:study-list": read(RESEARCHERS),
     "annotation:study-create": both(RESEARCHERS),

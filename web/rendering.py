@@ -2,8 +2,8 @@
 
 Three lines of defence, each enough by itself for the common attacks: raw HTML is text to the Markdown
 parser; our renderers emit only the tags listed here; nh3 (ammonia) sanitises the result by the same list.
-Nothing is loaded from elsewhere: an image is shown as its description and address. The rendering of a text
-depends on the text alone, so that two responses are always shown by the same rules.
+Nothing is loaded from elsewhere: an image is shown where it is stored with a dataset, another as its description and
+address. The rendering of a text depends on the text alone, so that two responses are always shown by the same rules.
 """
 
 import re
@@ -12,6 +12,7 @@ from hashlib import blake2b
 from html import escape
 
 import nh3
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -31,18 +32,30 @@ MAX_HIGHLIGHT = 12_000
 MAX_RENDERED = 24_000_000
 """Characters of rendered fragments that a process keeps."""
 _HTML = """
-    p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span
+    p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span img
 """
 _HTML_TAGS = frozenset(_HTML.split())
 ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
-_DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody", "tr", "span"}
+_DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody", "tr", "span", "img"}
+STORED_IMAGE = re.compile(r"image:(?P<digest>[0-9a-f]{64})")
+"""The address of an image that is stored with a dataset."""
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
+    """Let an image have no address but that of a stored one."""
+    return value if (tag, name) != ("img", "src") or _IMAGE_PATH.search(value) else None
+
+
+_IMAGE_PATH = re.compile(r"\A/(?:[^\s?#]*/)?images/[0-9a-f]{64}/\Z")
 _CLEANER = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     clean_content_tags={"script", "style"},
-    attributes={"a": {"href", "title"}, "ol": {"start"}, "li": {"value"}}
+    attributes={"a": {"href", "title"}, "ol": {"start"}, "li": {"value"}, "img": {"src", "alt", "loading"}}
     | {tag: set(MATHML_ATTRIBUTES) for tag in MATHML_TAGS},
     tag_attribute_values={tag: {"dir": {"auto", "ltr", "rtl"}} for tag in _DIRECTED},
+    attribute_filter=_attribute,
     allowed_classes={
+        "a": {"image-link"},
         "span": set(CLASSES.values()) | {"image-alt"},
         "div": {"prose-scroll"},
         "th": {"align-center", "align-right"},
@@ -60,6 +73,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u206
 # An answer of one line is no list and no quote: "50.", "+ 5", "- 3", "> 2" stay as they are written.
 _ONE_LINE = re.compile(r"(\s*)(?:([-+*>])(?=\s)|(\d{1,9})([.)])(?=\s|$))([^\n]*)", re.ASCII)
 EMPTY = '<p class="muted">(empty)</p>'
+UNDESCRIBED = "Image without a description"
 
 
 def _tidy(text: str) -> str:
@@ -88,10 +102,19 @@ def _render_code_span(_: RendererHTML, tokens: list[Token], index: int, __: Opti
 def _render_image(
     renderer: RendererHTML, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    """Show description and address: an annotator's browser must not tell a stranger that the text is read."""
+    """Show a stored image, and of any other its description and address.
+
+    An annotator's browser must not tell a stranger that the text is read.
+    """
     token = tokens[index]
-    alt = renderer.renderInlineAsText(token.children or [], options, env).strip() or "image"
-    return f'<span class="image-alt">{escape(alt)} ({escape(str(token.attrs.get("src", "")))})</span>'
+    alt = renderer.renderInlineAsText(token.children or [], options, env).strip()
+    address = str(token.attrs.get("src", ""))
+    if (stored := STORED_IMAGE.fullmatch(address)) is None:
+        return f'<span class="image-alt">{escape(alt or "image")} ({escape(address)})</span>'
+    path = escape(reverse("annotation:image", args=[stored["digest"]]))
+    shown = f'<img src="{path}" alt="{escape(alt or UNDESCRIBED)}" loading="lazy">'
+    mark = "" if alt else f'<span class="image-alt">{UNDESCRIBED}</span>'
+    return f'<a class="image-link" href="{path}">{shown}</a>{mark}'
 
 
 def _render_cell(
@@ -187,7 +210,7 @@ def _parser() -> MarkdownIt:
     md.use(numbers_plugin)
     md.use(work_plugin)
     # Only absolute links: a relative one would lead into this site. What is refused stays visible as source.
-    md.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
+    md.validateLink = lambda url: bool(_LINK.match(url) or STORED_IMAGE.fullmatch(url))  # type: ignore[method-assign]
     md.add_render_rule("fence", _render_code)
     md.add_render_rule("code_block", _render_code)
     md.add_render_rule("code_inline", _render_code_span)

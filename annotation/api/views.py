@@ -26,7 +26,8 @@ from annotation.api.serializers import (
     LabelsWriteSerializer,
 )
 from annotation.forms.upload import DatasetDocumentationForm
-from annotation.importers import read_generic, read_label_rows
+from annotation.importers import read_label_rows
+from annotation.importers.images import read_generic_with_images
 from annotation.kinds import KINDS
 from annotation.models import Dataset, Item, ItemResponse, Label, Split
 from annotation.selectors.datasets import (
@@ -45,6 +46,7 @@ from annotation.services.datasets import (
     dataset_update,
     labels_import,
 )
+from annotation.services.images import image_folder
 from web.api.pages import Narrow
 from web.api.problems import RefusalProblem
 from web.deleting import row_delete
@@ -172,7 +174,8 @@ def _imported(
     request: Request, view: ApiView, rows: list[Any], *, criteria: str | None = None, **options: Any
 ) -> Response:
     with rows_on_disk("items", rows) as path:
-        bundle = read_generic(path, criteria=() if criteria is None else criteria_set(criteria))
+        ready = () if criteria is None else criteria_set(criteria)
+        bundle = read_generic_with_images(path, image_folder(), criteria=ready)
         if bundle.verdicts:
             raise RefusalProblem(400, "Import verdicts of judges as judgments.", field="items")
         result: ImportResult = dataset_import(bundle=bundle, owner=view.user, source="api", **options)

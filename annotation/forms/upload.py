@@ -22,11 +22,13 @@ from annotation.importers import (
 )
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
+from annotation.importers.images import read_generic_with_images
 from annotation.models import Dataset, Split
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
 from annotation.services.criteria import criteria_set, criteria_sets
+from annotation.services.images import image_folder
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
@@ -34,7 +36,12 @@ ZIP = ".zip"
 GENERIC = "generic"
 # What a reader calls the file inside the folder that it reads.
 FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
-    GENERIC: ("JSONL, JSON, CSV, TSV or Parquet, one item per row", TABLES, "", read_generic),
+    GENERIC: (
+        "JSONL, JSON, CSV, TSV or Parquet, one item per row; or a zip of it and its images",
+        (*TABLES, ZIP),
+        "",
+        read_generic,
+    ),
     "llmbar": ("LLMBar, a dataset.json or a zip of the folder", (".json", ZIP), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
@@ -227,7 +234,7 @@ class DatasetUploadForm(forms.Form):
         with import_file(upload, folder=self.cleaned_data["name"], name=on_disk_as) as path:
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
-                return read_generic(path, criteria=criteria, mapping=self.mapping)
+                return read_generic_with_images(path, image_folder(), criteria=criteria, mapping=self.mapping)
             if read is read_infobench:  # whose system has the file's name, which it does not have on disk
                 return read_infobench(path, system=Path(upload.name or "").stem)
             return read(path.parent if name and not packed else path)

@@ -88,6 +88,16 @@ class ResponseRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """A stored image: the SHA-256 of the file that came, its size in pixels, and its bytes as it is served."""
+
+    digest: str
+    width: int
+    height: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class ItemRecord:
     """`responses` are keys of responses to `instruction`, in canonical order."""
 
@@ -146,3 +156,4 @@ class DatasetBundle:
     criteria: tuple[CriterionRecord, ...] = ()
     aspects: tuple[AspectRecord, ...] = ()
     categories: CategoriesRecord | None = None
+    images: tuple[ImageRecord, ...] = ()

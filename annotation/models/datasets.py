@@ -171,6 +171,24 @@ class Response(models.Model):
         return self.external_id
 
 
+class DatasetImage(models.Model):
+    """An image that texts of a dataset show. Its file, in `IMAGES_DIR`, is shared by all datasets that show it."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="images")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the file that was imported.")
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    size = models.PositiveIntegerField(help_text="Bytes of the file that is served.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["digest", "dataset"], name="image_unique_in_dataset"),
+        ]
+
+    def __str__(self) -> str:
+        return self.digest
+
+
 class Item(models.Model):
     """One thing to be judged."""
 

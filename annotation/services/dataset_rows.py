@@ -13,6 +13,7 @@ from annotation.models import (
     Aspect,
     Criterion,
     Dataset,
+    DatasetImage,
     Instruction,
     Item,
     ItemResponse,
@@ -58,6 +59,7 @@ class ImportRun:
         self._store_instructions(new)
         self._store_responses(new)
         self._store_items(new)
+        self._store_images()
         self._store_labels()
 
     # --- criteria ------------------------------------------------------------------------------------------
@@ -266,6 +268,23 @@ class ImportRun:
         ]
         self._create(ItemResponse, links, "places of responses")
         self._item_ids |= {row.external_id: row.pk for row in rows}
+
+    def _store_images(self) -> None:
+        if not self.bundle.images:
+            return
+        known = set(self.dataset.images.values_list("digest", flat=True))
+        rows = [
+            DatasetImage(
+                dataset=self.dataset,
+                digest=record.digest,
+                width=record.width,
+                height=record.height,
+                size=record.size,
+            )
+            for record in self.bundle.images
+            if record.digest not in known
+        ]
+        self._create(DatasetImage, rows, "images")
 
     # --- labels --------------------------------------------------------------------------------------------
 

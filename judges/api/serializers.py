@@ -37,6 +37,7 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
             "is_local",
             "queue",
             "in_batches",
+            "takes_images",
             "max_concurrency",
             "options",
         )
@@ -54,6 +55,7 @@ class EndpointWriteSerializer(Exact):
     queue = serializers.ChoiceField(choices=Queue.choices, required=False)
     structured = serializers.ChoiceField(choices=Structured.choices, required=False)
     in_batches = serializers.BooleanField(required=False)
+    takes_images = serializers.BooleanField(required=False)
     max_concurrency = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     timeout_seconds = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     requests_per_minute = serializers.IntegerField(

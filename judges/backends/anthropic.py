@@ -46,7 +46,7 @@ class AnthropicBackend(OpenAIBackend):
             raise PermanentBackendError(
                 f"Anthropic's API answers chat requests, not '{request.kind}' requests."
             )
-        return build_message(request, structured=self._structured, extra=self._extra)
+        return build_message(request, structured=self._structured, extra=self._extra, images=self._images)
 
     def answer_of(self, reply: ServerReply, request: WireRequest, *, latency_ms: float = 0.0) -> Answer:
         """Return the answer of a reply to a chat request; raises BackendError as `read_message`."""

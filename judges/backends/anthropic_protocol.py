@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from annotation.domain.images import ImageReader, has_images
 from judges.backends.answerers import returned
 from judges.backends.base import storable
 from judges.backends.errors import MisbehavingServerError, PermanentBackendError
+from judges.backends.images import NOT_TAKEN, anthropic_image, content_of
 from judges.backends.openai_protocol import ServerReply, choice_schema, count_of, document_of, read_choice_of
 from judges.backends.wire import WireRequest
 from judges.strategies.thinking import thinking_fields
@@ -17,8 +19,10 @@ FINISHED = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "stop", "ma
 """The names that OpenAI's protocol has for why an answer ended; others stay as they are."""
 
 
-def build_message(request: WireRequest, *, structured: str, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON body of a chat request.
+def build_message(
+    request: WireRequest, *, structured: str, extra: Mapping[str, Any], images: ImageReader | None = None
+) -> dict[str, Any]:
+    """Return the JSON body of a chat request; `images` as in `openai_protocol.build_body`.
 
     Raises
     ------
@@ -32,10 +36,16 @@ def build_message(request: WireRequest, *, structured: str, extra: Mapping[str, 
     if decoding.limit is None and "max_tokens" not in extra:
         raise PermanentBackendError("Anthropic's API needs max_tokens: set it in the judge's decoding.")
     system = "\n\n".join(content for role, content in request.messages if role == "system")
+    if has_images(system):
+        raise PermanentBackendError(
+            NOT_TAKEN if images is None else "Anthropic's API takes no images in a system message."
+        )
     body: dict[str, Any] = {
         "model": request.model,
         "messages": [
-            {"role": role, "content": content} for role, content in request.messages if role != "system"
+            {"role": role, "content": content_of(content, images, anthropic_image)}
+            for role, content in request.messages
+            if role != "system"
         ],
     }
     optional = {

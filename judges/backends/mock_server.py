@@ -26,6 +26,7 @@ from urllib.parse import parse_qsl
 
 from judges.backends.mock_answers import respond, token_logprobs
 from judges.backends.mock_batches import MockBatches, Reply, anthropic_error, asking
+from judges.backends.mock_images import seen
 from judges.backends.mock_material import called_schema
 from judges.backends.mock_messages import KINDS, chat_of, message_of
 from judges.backends.mock_models import LISTED, MockModel, fraction_of, parse_model
@@ -218,6 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.loads(raw)
             if self.path == _MESSAGES:
                 body = chat_of(body)
+            if self.path in (_CHAT, _MESSAGES):
+                body["messages"] = [each | {"content": seen(each["content"])} for each in body["messages"]]
             name, text = body["model"], _text_of(self.path, body)
             well_formed = isinstance(name, str)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import httpx
 
+from annotation.domain.images import ImageReader
 from judges.backends.addresses import check_url
 from judges.backends.async_backend import AsyncBackend
 from judges.backends.connections import ONE, Connections
@@ -23,6 +24,7 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
+from judges.backends.images import refuse_images
 from judges.backends.network import CheckedNetwork
 from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body, read_reply
 from judges.backends.openai_score import ContinuationScorer, score_answer
@@ -77,6 +79,8 @@ class OpenAIBackend(AsyncBackend):
         More fields of a chat request's body, such as ``{"top_k": 20}``.
     thinking_form : str
         How the server is told to think, a name of `judges.strategies.thinking.FORMS`; empty: as OpenAI is.
+    images : callable, optional
+        The stored images that messages show, by digest; None: its models take none.
 
     Raises
     ------
@@ -103,7 +107,9 @@ class OpenAIBackend(AsyncBackend):
         is_local: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         thinking_form: str = "",
+        images: ImageReader | None = None,
     ) -> None:
+        self._images = images
         self._base = base_url.rstrip("/")
         self._extra = dict(extra_body or {})
         check_limits(capacity, timeout=timeout, connect_timeout=connect_timeout)
@@ -198,6 +204,7 @@ class OpenAIBackend(AsyncBackend):
             max_tokens_field=self._max_tokens_field,
             extra=self._extra,
             thinking_form=self._thinking_form,
+            images=self._images,
         )
 
     def use_key(self, key: str) -> None:
@@ -225,6 +232,7 @@ class OpenAIBackend(AsyncBackend):
             seconds = seconds_for(request.decoding, self._timeout)
             reply = await self._post(f"{self._base}/chat/completions", body, seconds)
             return self.answer_of(reply, request, latency_ms=(time.perf_counter() - started) * 1000.0)
+        refuse_images(request)
         if request.kind == "score":
             logprob, n_tokens, beside = await self._scorer.score(request)
             latency = (time.perf_counter() - started) * 1000.0

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from annotation.domain.images import ImageReader
 from judges.backends.answerers import returned
 from judges.backends.base import finite, storable
 from judges.backends.errors import (
@@ -21,6 +22,7 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
+from judges.backends.images import content_of, openai_image
 from judges.backends.wire import WireRequest
 from judges.strategies.thinking import FORMS, OFFERED, thinking_fields, thinks
 from judges.strategies.types import Answer, TokenLogprob
@@ -79,6 +81,7 @@ def build_body(
     max_tokens_field: str,
     extra: Mapping[str, Any],
     thinking_form: str = OFFERED[0],
+    images: ImageReader | None = None,
 ) -> dict[str, Any]:
     """Return the JSON body of a chat request.
 
@@ -90,13 +93,23 @@ def build_body(
         Further fields, which take the place of ours.
     thinking_form : str
         How the server is told to think: a name of `judges.strategies.thinking.FORMS`.
+    images : callable, optional
+        The stored images that messages show; None where the server's models take none.
+
+    Raises
+    ------
+    PermanentBackendError
+        A message shows images, and they can't be sent.
     """
     decoding = request.decoding
     if thinks(decoding) and FORMS[thinking_form].counts_all:
         max_tokens_field = "max_completion_tokens"
     body: dict[str, Any] = {
         "model": request.model,
-        "messages": [{"role": role, "content": content} for role, content in request.messages],
+        "messages": [
+            {"role": role, "content": content_of(content, images, openai_image)}
+            for role, content in request.messages
+        ],
     }
     # Independent samples of a seeded request need seeds of their own.
     seed = None if decoding.seed is None else decoding.seed + request.sample

@@ -16,6 +16,7 @@ from judges.models import (
     ENDPOINT_KINDS,
     IN_WORKER,
     WITH_BATCHES,
+    WITH_IMAGES,
     BackendKind,
     Endpoint,
     Queue,
@@ -139,6 +140,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "open_weights",
             "structured",
             "in_batches",
+            "takes_images",
             "max_concurrency",
             "timeout_seconds",
             "requests_per_minute",
@@ -152,6 +154,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "open_weights": "Open weights",
             "structured": "Constrained decoding",
             "in_batches": "Send requests in batches",
+            "takes_images": "Models take images",
             "max_concurrency": "Concurrent requests",
             "timeout_seconds": "Request timeout (s)",
             "requests_per_minute": "Requests per minute",
@@ -166,6 +169,8 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "shown. If empty, no key is sent.",
             "is_local": "Items of private datasets may be sent there.",
             "in_batches": "The vendor answers within 24 hours at half the price. Enter its full prices below.",
+            "takes_images": "Judges see the images of instructions and responses. Without this, they "
+            "can't judge datasets that have images.",
             "timeout_seconds": "Maximum time to wait for one answer.",
             "price_input": "US dollars per million.",
             "price_output": "US dollars per million.",
@@ -227,6 +232,8 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
                 self.add_error("base_url", "Enter the address, such as https://api.anthropic.com/v1.")
         if kind not in WITH_BATCHES:
             cleaned["in_batches"] = False
+        if kind not in WITH_IMAGES:
+            cleaned["takes_images"] = False
         cleaned["prices"] = self._prices()
         lines = (cleaned.get("addresses") or "").split("\n") if kind == BackendKind.OPENAI else []
         cleaned["addresses"] = [line.strip() for line in lines if line.strip()]

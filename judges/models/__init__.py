@@ -6,6 +6,7 @@ from judges.models.configurations import (
     ENDPOINT_KINDS,
     IN_WORKER,
     WITH_BATCHES,
+    WITH_IMAGES,
     BackendKind,
     Endpoint,
     Judge,

@@ -32,6 +32,8 @@ ENDPOINT_KINDS = (
 ENDPOINT_CHOICES = [(kind.value, kind.label) for kind in ENDPOINT_KINDS]
 WITH_BATCHES = (BackendKind.OPENAI, BackendKind.ANTHROPIC)
 """Vendors' protocols that have batches: answered within a day, at half the price."""
+WITH_IMAGES = (BackendKind.OPENAI, BackendKind.ANTHROPIC)
+"""Protocols by which images are sent."""
 IN_WORKER = (BackendKind.VLLM, BackendKind.VLLM_SERVER, BackendKind.TRANSFORMERS)
 """Models that run in, or under, the worker itself: local, and without an address."""
 
@@ -114,6 +116,11 @@ class Endpoint(models.Model):
         verbose_name="batches",
         help_text="Requests are sent as batches, which the vendor answers within 24 hours at half the price.",
     )
+    takes_images = models.BooleanField(
+        default=False,
+        verbose_name="images",
+        help_text="Its models take images that instructions or responses show.",
+    )
     max_concurrency = models.PositiveIntegerField(default=16, validators=[MinValueValidator(1)])
     timeout_seconds = models.PositiveIntegerField(default=120, validators=[MinValueValidator(1)])
     price_input = models.DecimalField(
@@ -156,6 +163,11 @@ class Endpoint(models.Model):
                 condition=models.Q(in_batches=False)
                 | models.Q(kind__in=[BackendKind.OPENAI.value, BackendKind.ANTHROPIC.value]),
                 name="endpoint_batches_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(takes_images=False)
+                | models.Q(kind__in=[BackendKind.OPENAI.value, BackendKind.ANTHROPIC.value]),
+                name="endpoint_images_known",
             ),
         ]
 

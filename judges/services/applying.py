@@ -29,12 +29,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotation.domain.errors import StudyRuleError
-from annotation.importers import read_generic
+from annotation.importers.images import read_generic_with_images
 from annotation.models import StudyState, User
 from annotation.selectors.datasets import datasets_by_name
 from annotation.selectors.overview import study_find
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import DatasetImportError
+from annotation.services.images import image_folder
 from annotation.services.studies import study_create, study_open, study_update
 from annotation.services.study_rules import RULES
 from judges.models import Endpoint, Sweep
@@ -48,7 +49,7 @@ SECTIONS = ("endpoints", "datasets", "studies", "judges", "sweeps")
 _ENDPOINT = frozenset(
     {
         *("name", "kind", "base_url", "addresses", "api_key_env", "is_local", "open_weights"),
-        *("queue", "structured", "in_batches"),
+        *("queue", "structured", "in_batches", "takes_images"),
         *("max_concurrency", "timeout_seconds", "requests_per_minute", "tokens_per_minute"),
         *("price_input", "price_output", "prices", "options"),
     }
@@ -134,7 +135,7 @@ def _dataset(where: str, row: Any, folder: Path, user: User) -> str:
         raise PlanError(f"{where}.columns", "expected the field of each column by its name.")
     ready = () if criteria is None else criteria_set(str(criteria))
     mapping = {str(name): str(value) for name, value in columns.items()}
-    bundle = read_generic(path, criteria=ready, mapping=mapping)
+    bundle = read_generic_with_images(path, image_folder(), criteria=ready, mapping=mapping)
     result, _ = bundle_import(bundle=bundle, source="generic", owner=user, **values)
     return f"Dataset '{result.dataset.name}': {result.items:,} items, {result.items_created:,} of them new."
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 
 from annotation.kinds import KINDS
+from annotation.selectors.images import datasets_with_images
 from annotation.selectors.judging import GENERATION, ItemCounts, count_without_response
 from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
@@ -77,9 +78,12 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
         if judge.pk in specs:
             errors.extend(_wrong_requests(judge, specs[judge.pk]))
             errors.extend(_same_samples(judge, specs[judge.pk], sweep))
+    with_images = datasets_with_images([dataset.pk for dataset in datasets])
     for judge, dataset in found.pairs:
         if dataset.is_private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
             errors.append(refusal)
+        if judge.pk in specs and dataset.pk in with_images:
+            errors.extend(_blind(judge, specs[judge.pk], dataset))
         if judge.pk in specs and specs[judge.pk].reads_reference:
             counts = found.counts[judge_kind(judge)][dataset.pk]
             _check_references(judge, specs[judge.pk], dataset, sweep, counts, errors, warnings)
@@ -127,6 +131,17 @@ def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
                     "with batches" if own[0].in_batches else f"of the kind '{BackendKind(own[0].kind).label}'"
                 )
                 yield f"'{judge}' asks for {REQUEST_NAMES[request]}, which an endpoint {where} does not give."
+
+
+def _blind(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
+    """Yield why a judge with models can't see the images of a dataset."""
+    shown = f"'{dataset}' has images, and '{judge}'"
+    for endpoint in {row.pk: row for row in judge_endpoints(judge).values()}.values():
+        if not endpoint.takes_images:
+            yield f"{shown} asks the endpoint '{endpoint}', whose models don't take images as far as it says."
+    asked = {request for _, part in _parts(spec) for request in strategy_info(part.strategy).requests}
+    for request in sorted(asked - {"chat"}):
+        yield f"{shown} asks for {REQUEST_NAMES[request]}, which can't be of images."
 
 
 def _capabilities(endpoint: Endpoint) -> frozenset[str]:

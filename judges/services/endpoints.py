@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from annotation.services.images import image_folder
 from judges.backends.addresses import check_url
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, EndpointError
@@ -15,7 +16,16 @@ from judges.backends.registry import create_backend
 from judges.backends.replicas import check_addresses_alike
 from judges.backends.settings import check_key_variable
 from judges.backends.wire import WireRequest
-from judges.models import IN_WORKER, WITH_BATCHES, BackendKind, Endpoint, Judge, Structured, SweepRun
+from judges.models import (
+    IN_WORKER,
+    WITH_BATCHES,
+    WITH_IMAGES,
+    BackendKind,
+    Endpoint,
+    Judge,
+    Structured,
+    SweepRun,
+)
 from judges.selectors.judges import judges_at_work, judges_of_endpoint
 from judges.services.pairings import judge_queue
 from judges.strategies.errors import SpecError
@@ -125,6 +135,9 @@ def _check(endpoint: Endpoint) -> None:
             raise EndpointError("Only endpoints with OpenAI's or Anthropic's API have batches.")
         if endpoint.in_batches and endpoint.addresses:
             raise EndpointError("Batches are sent to one server: remove the addresses of its copies.")
+        field = "takes_images"
+        if endpoint.takes_images and endpoint.kind not in WITH_IMAGES:
+            raise EndpointError("Images are sent by OpenAI's and Anthropic's protocols only.")
         field = "options"
         checked_options(endpoint.options)
     except EndpointError as error:
@@ -221,6 +234,8 @@ def backend_for(*, endpoint: Endpoint, model: ModelRef) -> Backend:
         options |= {"api_key_env": endpoint.api_key_env, "is_local": endpoint.is_local}
         if endpoint.addresses:
             options["addresses"] = tuple(endpoint.addresses)
+        if endpoint.takes_images:
+            options["images"] = image_folder().read
     return create_backend(model.backend, endpoint=model.endpoint, options=options)
 
 

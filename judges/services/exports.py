@@ -34,6 +34,7 @@ from annotation.services.item_exports import items_table
 from annotation.services.people_exports import annotators_table, pay_table, study_annotators_table
 from judges.selectors.reading import judge_identities, judge_ids_on
 from judges.services.huggingface import huggingface_write
+from judges.services.image_exports import images_named, images_write
 from judges.services.judgment_exports import judgments_table
 from web.tables import FORMATS, ExportTable, table_bytes
 
@@ -150,11 +151,26 @@ def _huggingface(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[st
     tools = [f"{name} ({model}, {strategy})" for name, _, model, strategy in sorted(judges.values())]
     facts = facts_of_dataset(subject.dataset, subject.labels(), judges=tools)
     makers = {"items": _items, "labels": _labels, "judgments": _judgments}
-    huggingface_write(file, ((name, make(subject, options, tell)) for name, make in makers.items()), facts)
+    huggingface_write(
+        file,
+        ((name, make(subject, options, tell)) for name, make in makers.items()),
+        facts,
+        lambda archive: images_write(archive, subject.dataset),
+    )
     notes = [] if subject.dataset.licence else ["The dataset has no license: add one before you publish it."]
     if subject.dataset.is_private:
         notes.append("The dataset is private: to publish this file is to publish its items.")
     return notes
+
+
+def _with_images(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    with ZipFile(file, "w") as archive:
+        names = images_write(archive, subject.dataset)
+        table = images_named(_items(subject, ExportOptions(), tell), names)
+        with archive.open(ZipInfo("items.jsonl"), "w", force_zip64=True) as out:
+            for piece in table_bytes(table, "jsonl"):
+                out.write(piece)
+    return []
 
 
 def _peer(write: Callable[[Iterable[PeerItem]], Iterator[bytes]], *notes: str) -> Write:
@@ -237,6 +253,13 @@ EXPORTABLES = {
             "Items",
             "One row per item, with its texts, in a form that can be imported again.",
             table=_items,
+        ),
+        Exportable(
+            "items-images",
+            "Items with their images",
+            "One row per item as JSONL and the images that it shows, as a zip that can be imported again.",
+            formats={"zip": "application/zip"},
+            write=_with_images,
         ),
         Exportable(
             "annotators",

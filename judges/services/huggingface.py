@@ -1,7 +1,7 @@
 """A dataset as a folder that the Hugging Face Hub and `datasets` read, as a zip: Parquet, a card, a Croissant file."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import IO, Any
@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from annotation.peers.croissant import DataFile, DatasetFacts, croissant_document
 from annotation.peers.dataset_card import dataset_card
+from judges.services.image_exports import images_named
 from web.tables import ExportTable, table_bytes
 
 CROISSANT = "croissant.json"
@@ -16,13 +17,23 @@ CARD = "README.md"
 
 
 def huggingface_write(
-    file: IO[bytes], tables: Iterable[tuple[str, ExportTable]], facts: DatasetFacts
+    file: IO[bytes],
+    tables: Iterable[tuple[str, ExportTable]],
+    facts: DatasetFacts,
+    write_images: Callable[[ZipFile], Mapping[str, str]] = lambda _: {},
 ) -> None:
-    """Write the folder into a file; tables without a row are left out."""
+    """Write the folder into a file; tables without a row are left out.
+
+    Parameters
+    ----------
+    write_images : callable, optional
+        Writes images into the archive, and returns their names in it.
+    """
     written: list[DataFile] = []
     with ZipFile(file, "w") as archive:
+        images = write_images(archive)
         for name, table in tables:
-            counted = _Counted(table.rows)
+            counted = _Counted(images_named(table, images).rows)
             first = counted.first()
             if first is None:
                 continue

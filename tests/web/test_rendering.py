@@ -17,7 +17,7 @@ from tests.cases import over
 from web import rendering, rendering_work
 from web.highlighting import CLASSES, SYNTAXES, highlight
 from web.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
-from web.rendering import ALLOWED_TAGS, MAX_MARKDOWN, render_markdown, render_plain
+from web.rendering import ALLOWED_TAGS, MAX_MARKDOWN, UNDESCRIBED, render_markdown, render_plain
 from web.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -219,6 +219,28 @@ def test_an_empty_corner_of_a_table_is_no_header():
     html = render_markdown("| | tea |\n|---|---|\n| price | 2 |")
     assert '<td dir="auto"></td>' in html
     assert html.count("<th ") == 1
+
+
+def test_a_stored_image_is_shown_and_opens_by_itself():
+    digest = "0a" * 32
+    html = render_markdown(f"Look: ![a *red* cat](image:{digest})")
+    path = f"/images/{digest}/"
+    assert f'<img src="{path}" alt="a red cat" loading="lazy">' in html
+    assert f'<a class="image-link" href="{path}" target="_blank"' in html
+    assert UNDESCRIBED in render_markdown(f"![](image:{digest})")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "![x](image:0a)", "![x](/images/" + "0a" * 32 + "/)", "![x](IMAGE:" + "0A" * 32 + ")",
+        "![x](image:" + "0a" * 32 + "?x)", "<img src=/images/" + "0a" * 32 + "/>", "[x](image:" + "0a" * 32 + ")",
+    ],
+)  # fmt: skip
+def test_only_the_name_of_a_stored_image_is_one(source):
+    html = render_markdown(source)
+    assert "<img" not in html
+    assert 'href="image' not in html
 
 
 def test_image_is_not_loaded():

@@ -14,7 +14,6 @@ from annotation.importers import (
     StackExchangeCriteria,
     read_alpaca_human,
     read_dices,
-    read_generic,
     read_infobench,
     read_llmbar,
     read_pandalm,
@@ -22,6 +21,7 @@ from annotation.importers import (
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.images import read_generic_with_images
 from annotation.models import Split, User
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
@@ -29,6 +29,7 @@ from annotation.peers.potato_files import read_potato
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
+from annotation.services.images import image_folder
 from judges.services.judgments import bundle_import
 
 KINDS = (
@@ -75,7 +76,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "path",
             help="The file, or the folder for llmbar, pandalm, potato and stackexchange; llmbar and potato also take "
-            "a zip of it.",
+            "a zip of it; generic takes a folder or a zip of the file and its images.",
         )
         parser.add_argument("--name", required=True, help="Letters, digits, hyphens and underscores.")
         parser.add_argument("--title", help="Title shown on pages (default: the name).")
@@ -164,7 +165,9 @@ class Command(BaseCommand):
             mapping = read_mapping(options["map"] or ())
         except ValueError as error:
             raise CommandError(f"--map: {error}.") from None
-        return read_generic(path, progress=self._progress, criteria=criteria, mapping=mapping)
+        return read_generic_with_images(
+            path, image_folder(), progress=self._progress, criteria=criteria, mapping=mapping
+        )
 
     def _read_stackexchange(self, path: str, options: dict[str, Any]) -> DatasetBundle:
         given = {
