@@ -14,7 +14,7 @@ from annotation.importers.errors import Faults, quoted
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_CATEGORY, Progress, Row, counted_rows
 from annotation.importers.tables import plain_rows
-from annotation.importers.turns import read_prompt
+from annotation.importers.turns import prompt_turns
 from annotation.importers.votes import Voters
 from annotation.kinds.checklist import Checklist
 
@@ -49,7 +49,7 @@ def _add(builder: BundleBuilder, row: Row) -> None:
 
 def _add_rubric(builder: BundleBuilder, row: Row) -> None:
     key = row.identifier("prompt_id")
-    text, conversation = read_prompt(row)
+    text, conversation = prompt_turns(row)
     tags = [
         row.within(f"example_tags[{n}]", {"t": one}).text("t")
         for n, one in enumerate(row.items("example_tags"))
@@ -97,7 +97,7 @@ def _aspects(row: Row) -> list[tuple[str, str, str | None, Mapping[str, Any]]]:
 
 def _add_judged(builder: BundleBuilder, row: Row) -> None:
     criterion, completion = row.text("rubric", required=True), row.identifier("completion_id", limit=150)
-    text, conversation = read_prompt(row)
+    text, conversation = prompt_turns(row)
     instruction = builder.instruction(
         row,
         text=text,

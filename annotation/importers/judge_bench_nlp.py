@@ -19,7 +19,7 @@ from annotation.importers.records import EMPTY, DatasetBundle, Origin, Value
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_ID, MAX_JUDGE, Row, one_of, whole
 from annotation.importers.votes import WINNERS
 from annotation.kinds.classification import CategoryScheme, Classification
-from annotation.kinds.rubric import POINTS, Rubric
+from annotation.kinds.rubric import Rubric
 
 GRADED, CATEGORICAL, CONTINUOUS = "graded", "categorical", "continuous"
 CATEGORIES = (GRADED, CATEGORICAL, CONTINUOUS)
@@ -27,6 +27,7 @@ COMPUTED = ("mean_human", "majority_human")
 SCORES = "individual_human_scores"
 WHO = {"true": "expert", "false": "crowdworker"}
 RATE = "Rate the text."
+POINTS = ("1", "2", "3", "4", "5")
 PAIR = ("input", "output_a", "output_b")
 """What an instance has that is a pair."""
 PLACEHOLDER = re.compile(r"\{\{\s*\w+\s*\}\}")
@@ -187,8 +188,9 @@ def _scheme(about: Row, metrics: Sequence[Metric]) -> CategoryScheme:
 
 
 def _add_criterion(builder: BundleBuilder, about: Row, metric: Metric) -> None:
-    options = {point: point for point in POINTS}
-    builder.criterion(about, key=metric.key, question=metric.question, options=options)
+    builder.criterion(
+        about, key=metric.key, question=metric.question, options={point: point for point in POINTS}
+    )
 
 
 def _add(

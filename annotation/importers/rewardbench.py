@@ -14,7 +14,7 @@ from annotation.importers.folders import table_files
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
 from annotation.importers.tables import plain_rows
-from annotation.importers.turns import read_prompt
+from annotation.importers.turns import prompt_turns
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Chat": ("alpacaeval-easy", "alpacaeval-length", "alpacaeval-hard", "mt-bench-easy", "mt-bench-med"),
@@ -61,7 +61,7 @@ def _add(builder: BundleBuilder, row: Row) -> None:
             "subset",
             f"expected a subset of RewardBench such as {SECTIONS['Chat'][0]}, found {quoted(subset)}.",
         )
-    text, conversation = read_prompt(row)
+    text, conversation = prompt_turns(row)
     instruction = builder.instruction(
         row, text=text, conversation=conversation, subset=f"{SECTION_OF[subset]}/{subset}"
     )

@@ -14,7 +14,7 @@ from annotation.importers.folders import table_files
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
 from annotation.importers.tables import plain_rows
-from annotation.importers.turns import read_prompt
+from annotation.importers.turns import prompt_turns
 from annotation.kinds.answer_ranking import AnswerRanking
 
 LISTS = ("chosen", "rejected")
@@ -38,7 +38,7 @@ def read_rewardbench2(path: str | Path) -> DatasetBundle:
 
 
 def _add(builder: BundleBuilder, row: Row) -> None:
-    text, conversation = read_prompt(row)
+    text, conversation = prompt_turns(row)
     instruction = builder.instruction(
         row, text=text, conversation=conversation, subset=row.subset("subset"), category=""
     )

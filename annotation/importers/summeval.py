@@ -13,7 +13,7 @@ from annotation.importers.errors import Faults
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
 from annotation.importers.tables import plain_rows
-from annotation.kinds.rubric import POINTS, Rubric
+from annotation.kinds.rubric import Rubric
 
 CRITERIA: Mapping[str, str] = {
     "coherence": "Do the sentences of the summary make a well-structured whole?",
@@ -21,7 +21,8 @@ CRITERIA: Mapping[str, str] = {
     "fluency": "Are the sentences of the summary well written?",
     "relevance": "Does the summary hold what is important in the article, and nothing else?",
 }
-ENDS = {"1": "1 (worst)", "5": "5 (best)"}
+POINTS = (1, 2, 3, 4, 5)
+OPTIONS = {"1": "1 (worst)", "2": "2", "3": "3", "4": "4", "5": "5 (best)"}
 PEOPLE = {"expert_annotations": "expert", "turker_annotations": "crowdworker"}
 INSTRUCTION = "Summarize the article."
 
@@ -43,8 +44,7 @@ def read_summeval(path: str | Path) -> DatasetBundle:
 def _add(builder: BundleBuilder, row: Row) -> None:
     if not builder.criteria:
         for key, question in CRITERIA.items():
-            options = {point: ENDS.get(point, point) for point in POINTS}
-            builder.criterion(row, key=key, question=question, options=options)
+            builder.criterion(row, key=key, question=question, options=OPTIONS)
     article, system = row.identifier("id", limit=150), row.identifier("model_id", limit=40)
     references = row.items("references")
     instruction = builder.instruction(
@@ -70,6 +70,6 @@ def _add(builder: BundleBuilder, row: Row) -> None:
                 row,
                 item=external_id,
                 annotator=f"{who} {place + 1}",
-                value={"ratings": {key: rated.number_in(key, POINTS.values()) for key in CRITERIA}},
+                value={"ratings": {key: rated.number_in(key, POINTS) for key in CRITERIA}},
                 field=f"{field}[{place}]",
             )

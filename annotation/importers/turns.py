@@ -43,7 +43,7 @@ def turns_apart(row: Row, data: dict[str, Any]) -> None:
         data[field] = answer[0]["text"]
 
 
-def read_prompt(row: Row) -> tuple[str, Turns]:
+def prompt_turns(row: Row) -> tuple[str, Turns]:
     """The instruction and the turns before it, from a field `prompt` that is a text or a list of messages."""
     prompt: Any = row.get("prompt")
     if not isinstance(prompt, list):
