@@ -53,6 +53,7 @@ def places() -> Counter[str]:
                 name.startswith(
                     (
                         *("annotation/kinds/", "annotation/peers/", "metaeval/stats/", "metaeval/papers/"),
+                        "annotation/importers/healthbench.py",
                         "judges/services/published_files.py",
                     )
                 )

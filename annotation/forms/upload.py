@@ -1,6 +1,6 @@
 """Files that a researcher sends: a dataset, or the items that a study offers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,49 +9,15 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
 
-from annotation.importers import (
-    DatasetBundle,
-    ImportFileError,
-    read_alpaca_human,
-    read_dices,
-    read_generic,
-    read_infobench,
-    read_llmbar,
-    read_pandalm,
-    read_stackexchange,
-)
+from annotation.importers import DatasetBundle, ImportFileError, read_generic, read_infobench
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.importers.images import read_generic_with_images
 from annotation.models import Dataset, Split
-from annotation.peers.argilla import read_argilla
-from annotation.peers.label_studio import read_label_studio
-from annotation.peers.potato_files import read_potato
+from annotation.peers.formats import FORMATS, GENERIC, TABLES, ZIP, format_choices
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.images import image_folder
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
-
-TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
-ZIP = ".zip"
-GENERIC = "generic"
-# What a reader calls the file inside the folder that it reads.
-FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
-    GENERIC: (
-        "JSONL, JSON, CSV, TSV or Parquet, one item per row; or a zip of it and its images",
-        (*TABLES, ZIP),
-        "",
-        read_generic,
-    ),
-    "llmbar": ("LLMBar, a dataset.json or a zip of the folder", (".json", ZIP), "dataset.json", read_llmbar),
-    "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
-    "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
-    "infobench": ("InFoBench, evaluated outputs", (".jsonl",), "", read_infobench),
-    "dices": ("DICES, one row per rater", (".csv",), "", read_dices),
-    "label-studio": ("Label Studio, tasks with annotations", (".json",), "", read_label_studio),
-    "argilla": ("Argilla, records with responses", (".json",), "", read_argilla),
-    "potato": ("Potato, a zip of the project", (ZIP,), "", read_potato),
-    "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
-}
 
 
 @contextmanager
@@ -150,11 +116,7 @@ class DatasetUploadForm(forms.Form):
     file = forms.FileField(
         help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. If anything in it is wrong, nothing is stored."
     )
-    format = forms.ChoiceField(
-        choices=[(key, words) for key, (words, *_) in FORMATS.items()],
-        widget=forms.RadioSelect,
-        initial=GENERIC,
-    )
+    format = forms.ChoiceField(choices=format_choices, initial=GENERIC)
     name = forms.CharField(
         max_length=64,
         validators=[
@@ -199,11 +161,11 @@ class DatasetUploadForm(forms.Form):
         data = super().clean() or {}
         upload, kind = data.get("file"), data.get("format")
         if upload and kind:
-            _, suffixes, *_ = FORMATS[kind]
+            suffixes = FORMATS[kind].suffixes
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
         if data.get("criteria") and kind and kind != GENERIC:
-            self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC][0]}”.")
+            self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC].words}”.")
         return data
 
     @property
@@ -227,7 +189,8 @@ class DatasetUploadForm(forms.Form):
         ImportFileError
             With the name of the file, the row and the field; a `RefusedFileError` with several of these.
         """
-        _, _, name, read = FORMATS[self.cleaned_data["format"]]
+        chosen_format = FORMATS[self.cleaned_data["format"]]
+        name, read = chosen_format.member, chosen_format.read
         chosen, upload = self.cleaned_data["criteria"], self.cleaned_data["file"]
         packed = Path(upload.name or "").suffix.lower() == ZIP
         on_disk_as = f"{self.cleaned_data['name']}{ZIP}" if packed else name

@@ -178,12 +178,13 @@ class BundleBuilder:
         instruction: str,
         texts: Sequence[str],
         systems: Sequence[str] = ("", ""),
+        messages: Sequence[Turns] = ((), ()),
         **item: Any,
     ) -> None:
-        """Add a pair by the texts of its two responses; the rest as in `item`."""
+        """Add a pair by the texts of its two responses, of several turns by their messages; the rest as in `item`."""
         responses = [
-            self.response(instruction, system=system, text=text)
-            for system, text in zip(systems, texts, strict=True)
+            self.response(instruction, system=system, text=text, messages=turns)
+            for system, text, turns in zip(systems, texts, messages, strict=True)
         ]
         self.item(row, kind=PAIRWISE.name, instruction=instruction, responses=responses, **item)
 

@@ -109,6 +109,17 @@ def table_rows(path: Path, columns: ColumnTypes, faults: Faults | None = None) -
             yield known
 
 
+ANY_COLUMNS = ColumnTypes(known=lambda _name: True, names=(), required=())
+
+
+def plain_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    """The rows of a table by the file's extension, whatever its columns: for forms that say themselves what they have.
+
+    Values are as the file has them; of CSV all are text.
+    """
+    return table_open(path, faults).rows(ANY_COLUMNS, faults)
+
+
 def table_open(
     path: Path, faults: Faults, known: Callable[[str], bool] = never, *, each_row: bool = False
 ) -> Table:

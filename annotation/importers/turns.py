@@ -3,6 +3,7 @@
 from typing import Any
 
 from annotation.importers.errors import quoted
+from annotation.importers.records import Turns
 from annotation.importers.rows import Row
 
 RESPONSES = ("chosen", "rejected", "response_1", "response_2")
@@ -17,7 +18,7 @@ def turns_apart(row: Row, data: dict[str, Any]) -> None:
     there is such a list in the row.
     """
     lists = {
-        field: _messages(row, field, data[field])
+        field: read_messages(row, field, data[field])
         for field in ("instruction", *RESPONSES)
         if isinstance(data.get(field), list)
     }
@@ -42,6 +43,17 @@ def turns_apart(row: Row, data: dict[str, Any]) -> None:
         data[field] = answer[0]["text"]
 
 
+def prompt_turns(row: Row) -> tuple[str, Turns]:
+    """The instruction and the turns before it, from a field `prompt` that is a text or a list of messages."""
+    prompt: Any = row.get("prompt")
+    if not isinstance(prompt, list):
+        return row.text("prompt", required=True), ()
+    messages = [one for one in read_messages(row, "prompt", prompt) if one["role"] != "system"]
+    if not messages or messages[-1]["role"] != "user" or not messages[-1]["text"].strip():
+        row.fail("prompt", "expected messages that end with one of the user.")
+    return messages[-1]["text"], tuple(messages[:-1])
+
+
 def _store_prompt(row: Row, data: dict[str, Any], asked: Messages) -> None:
     spoken = [turn for turn in asked if turn["role"] != "system"]
     system = "\n\n".join(turn["text"] for turn in asked if turn["role"] == "system")
@@ -54,7 +66,8 @@ def _store_prompt(row: Row, data: dict[str, Any], asked: Messages) -> None:
         data.setdefault("context", system)
 
 
-def _messages(row: Row, field: str, value: list[Any]) -> Messages:
+def read_messages(row: Row, field: str, value: list[Any]) -> Messages:
+    """Messages of chat models as `{"role", "text"}`, each by a user, an assistant or the system."""
     messages = []
     for position, data in enumerate(value):
         turn = row.within(f"{field}[{position}]", data)

@@ -3,6 +3,7 @@
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -13,39 +14,27 @@ from annotation.importers import (
     ImportFileError,
     StackExchangeCriteria,
     read_alpaca_human,
-    read_dices,
-    read_infobench,
-    read_llmbar,
-    read_pandalm,
+    read_judge_bench_nlp,
     read_stackexchange,
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.images import read_generic_with_images
 from annotation.models import Split, User
-from annotation.peers.argilla import read_argilla
-from annotation.peers.label_studio import read_label_studio
-from annotation.peers.potato_files import read_potato
+from annotation.peers.formats import FORMATS, GENERIC
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from annotation.services.images import image_folder
 from judges.services.judgments import bundle_import
 
-KINDS = (
-    "llmbar",
-    "alpaca-human",
-    "pandalm",
-    "infobench",
-    "dices",
-    "stackexchange",
-    "generic",
-    "label-studio",
-    "argilla",
-    "potato",
-)
 # Options of one kind alone, with that kind; and those that count something, with what they count.
-OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
+OWN_OPTIONS = {
+    "labels_per_item": "alpaca-human",
+    "criteria": "generic",
+    "map": "generic",
+    "metrics": "judge-bench-nlp",
+} | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
 )
 COUNTS = {
@@ -72,11 +61,12 @@ class Command(BaseCommand):
     help = "Import a dataset: items with their responses, gold, human labels and stored verdicts of judges."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kind", choices=KINDS)
+        parser.add_argument("kind", choices=tuple(FORMATS))
         parser.add_argument(
             "path",
-            help="The file, or the folder for llmbar, pandalm, potato and stackexchange; llmbar and potato also take "
-            "a zip of it; generic takes a folder or a zip of the file and its images.",
+            help="The file; the folder for alternative-annotators, llmbar, pandalm, potato and stackexchange, of which "
+            "the first two and potato also take a zip. Benchmarks take a folder of their files too; generic takes a "
+            "folder or zip of the file and its images.",
         )
         parser.add_argument("--name", required=True, help="Letters, digits, hyphens and underscores.")
         parser.add_argument("--title", help="Title shown on pages (default: the name).")
@@ -95,6 +85,12 @@ class Command(BaseCommand):
             "--criteria",
             choices=criteria_sets(),
             help="generic: a ready-made set of criteria, for rubrics that declare none.",
+        )
+        parser.add_argument(
+            "--metrics",
+            nargs="+",
+            metavar="NAME",
+            help="judge-bench-nlp: the metrics to import; all where left out.",
         )
         parser.add_argument(
             "--map",
@@ -142,24 +138,14 @@ class Command(BaseCommand):
         for name, owner in OWN_OPTIONS.items():
             if options[name] is not None and kind != owner:
                 raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
-        if kind == "llmbar":
-            return read_llmbar(path)
         if kind == "alpaca-human":
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
-        if kind == "pandalm":
-            return read_pandalm(path)
-        if kind == "infobench":
-            return read_infobench(path)
-        if kind == "dices":
-            return read_dices(path)
-        if kind == "label-studio":
-            return read_label_studio(path)
-        if kind == "argilla":
-            return read_argilla(path)
-        if kind == "potato":
-            return read_potato(path)
+        if kind == "judge-bench-nlp":
+            return read_judge_bench_nlp(path, metrics=options["metrics"] or ())
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
+        if kind != GENERIC:
+            return FORMATS[kind].read(Path(path))
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         try:
             mapping = read_mapping(options["map"] or ())
