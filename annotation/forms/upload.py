@@ -22,6 +22,10 @@ from annotation.importers import (
 )
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
+from annotation.importers.inspect_logs import read_inspect
+from annotation.importers.langfuse import read_langfuse
+from annotation.importers.otlp import read_otlp
+from annotation.importers.traces import HIDDEN_WORDS, JUDGED_WORDS, TraceOptions
 from annotation.models import Dataset, Split
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
@@ -32,6 +36,12 @@ from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 ZIP = ".zip"
 GENERIC = "generic"
+TRACES: dict[str, Callable[[Path, TraceOptions], DatasetBundle]] = {
+    "inspect": read_inspect,
+    "langfuse": read_langfuse,
+    "opentelemetry": read_otlp,
+}
+"""Formats of which each trace becomes what is judged of it."""
 # What a reader calls the file inside the folder that it reads.
 FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
     GENERIC: ("JSONL, JSON, CSV, TSV or Parquet, one item per row", TABLES, "", read_generic),
@@ -44,6 +54,9 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
     "argilla": ("Argilla, records with responses", (".json",), "", read_argilla),
     "potato": ("Potato, a zip of the project", (ZIP,), "", read_potato),
     "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
+    "inspect": ("Inspect, a log of an evaluation", (".eval", ".json"), "", read_inspect),
+    "langfuse": ("Langfuse, traces or observations", (".json", ".jsonl"), "", read_langfuse),
+    "opentelemetry": ("OpenTelemetry, gen_ai spans as OTLP JSON", (".json", ".jsonl"), "", read_otlp),
 }
 
 
@@ -174,6 +187,20 @@ class DatasetUploadForm(forms.Form):
         help_text="For rubrics whose file declares none: questions with worded options 1 to 5.",
     )
 
+    judged = forms.ChoiceField(
+        required=False,
+        label="What is judged of a trace",
+        choices=list(JUDGED_WORDS.items()),
+        help_text="For Inspect, Langfuse and OpenTelemetry. Ratings need ready-made criteria.",
+    )
+    hide = forms.MultipleChoiceField(
+        required=False,
+        label="Hide in traces",
+        choices=list(HIDDEN_WORDS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="From annotators and judges alike. You still see them on the item's page.",
+    )
+
     # What the columns of the file mean, once that was asked: for each a field.
     mapped_file = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -195,8 +222,15 @@ class DatasetUploadForm(forms.Form):
             _, suffixes, *_ = FORMATS[kind]
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
-        if data.get("criteria") and kind and kind != GENERIC:
-            self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC][0]}”.")
+        is_rated = kind in TRACES and data.get("judged") == "rubric"
+        if data.get("criteria") and kind and kind != GENERIC and not is_rated:
+            self.add_error(
+                "criteria", f"Only for the format “{FORMATS[GENERIC][0]}”, and for ratings of traces."
+            )
+        if is_rated and not data.get("criteria"):
+            self.add_error("criteria", "Choose the criteria by which traces are rated.")
+        if data.get("hide") and kind and kind not in TRACES:
+            self.add_error("hide", "Only for traces.")
         return data
 
     @property
@@ -228,6 +262,10 @@ class DatasetUploadForm(forms.Form):
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
                 return read_generic(path, criteria=criteria, mapping=self.mapping)
+            if trace := TRACES.get(self.cleaned_data["format"]):
+                criteria = criteria_set(chosen) if chosen else ()
+                judged = self.cleaned_data["judged"] or TraceOptions().judged
+                return trace(path, TraceOptions(judged, self.cleaned_data["hide"], criteria))
             if read is read_infobench:  # whose system has the file's name, which it does not have on disk
                 return read_infobench(path, system=Path(upload.name or "").stem)
             return read(path.parent if name and not packed else path)

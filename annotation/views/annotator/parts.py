@@ -71,6 +71,7 @@ def item_context(
         "kind_template": study.kind_info.template,
         "bar_template": study.kind_info.bar_template,
         "item": item_shown(study, found.study_item.item, found.shown_order),
+        "steps_url": f"{reverse('annotation:assignment', args=[slug, found.pk])}steps/",
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,
         "answered": label,

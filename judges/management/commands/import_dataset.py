@@ -22,6 +22,11 @@ from annotation.importers import (
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.inspect_logs import read_inspect
+from annotation.importers.langfuse import read_langfuse
+from annotation.importers.otlp import read_otlp
+from annotation.importers.rows import one_of
+from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
@@ -42,10 +47,20 @@ KINDS = (
     "label-studio",
     "argilla",
     "potato",
+    "inspect",
+    "langfuse",
+    "opentelemetry",
 )
+TRACES = {"inspect": read_inspect, "langfuse": read_langfuse, "opentelemetry": read_otlp}
 # Options of one kind alone, with that kind; and those that count something, with what they count.
-OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
-    ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
+OWN_OPTIONS: dict[str, tuple[str, ...]] = {
+    "labels_per_item": ("alpaca-human",),
+    "criteria": ("generic", *TRACES),
+    "map": ("generic",),
+    "judge_by": tuple(TRACES),
+    "hide": tuple(TRACES),
+} | dict.fromkeys(
+    ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), ("stackexchange",)
 )
 COUNTS = {
     "per_topic": "at most N questions of a category, chosen by --seed.",
@@ -93,7 +108,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--criteria",
             choices=criteria_sets(),
-            help="generic: a ready-made set of criteria, for rubrics that declare none.",
+            help="generic: a ready-made set of criteria, for rubrics that declare none; traces: for --judge-by rubric.",
+        )
+        parser.add_argument(
+            "--judge-by",
+            choices=JUDGED,
+            help="inspect, langfuse, opentelemetry: what is judged of each trace (default: first-wrong-step).",
+        )
+        parser.add_argument(
+            "--hide",
+            nargs="+",
+            choices=HIDDEN,
+            help="inspect, langfuse, opentelemetry: what annotators and judges don't see.",
         )
         parser.add_argument(
             "--map",
@@ -139,8 +165,10 @@ class Command(BaseCommand):
     def _read(self, options: dict[str, Any]) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
         for name, owner in OWN_OPTIONS.items():
-            if options[name] is not None and kind != owner:
-                raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
+            if options[name] is not None and kind not in owner:
+                raise CommandError(
+                    f"--{name.replace('_', '-')} is an option of {one_of(owner)}, not of {kind}."
+                )
         if kind == "llmbar":
             return read_llmbar(path)
         if kind == "alpaca-human":
@@ -160,6 +188,9 @@ class Command(BaseCommand):
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
+        if kind in TRACES:
+            judged = options["judge_by"] or TraceOptions().judged
+            return TRACES[kind](path, TraceOptions(judged, options["hide"] or (), criteria))
         try:
             mapping = read_mapping(options["map"] or ())
         except ValueError as error:
