@@ -16,7 +16,7 @@ from annotation.importers.errors import Faults, ImportFileError, printable
 from annotation.importers.files import MAX_DOCUMENT, mebibytes, require_file, unstorable
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import MAX_ID, Row
-from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, source_words, traces_add
+from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, traces_add, traces_finish
 
 SUFFIXES = (".eval", ".json")
 EXTRA = "inspect"
@@ -45,8 +45,7 @@ def read_inspect(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetBu
     faults.check()
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    builder.source = source_words(f"inspect: {file.name}", n_left)
-    return builder.finish(file)
+    return traces_finish(builder, file, "inspect", n_left)
 
 
 def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:

@@ -19,7 +19,7 @@ from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_to
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_ID, Row
 from annotation.importers.tables import object_rows
-from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, source_words, traces_add
+from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, traces_add, traces_finish
 
 MODEL_CALLS = ("GENERATION",)
 TOOL_RUNS = ("TOOL", "RETRIEVER")
@@ -39,8 +39,7 @@ def read_langfuse(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetB
     faults.check()
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    builder.source = source_words(f"langfuse: {file.name}", n_left)
-    return builder.finish(file)
+    return traces_finish(builder, file, "langfuse", n_left)
 
 
 def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:

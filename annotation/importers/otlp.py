@@ -20,7 +20,7 @@ from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_to
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import MAX_ID, Row, one_of
 from annotation.importers.tables import object_rows
-from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, source_words, traces_add
+from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, traces_add, traces_finish
 
 MODEL_CALLS = ("chat", "text_completion", "generate_content")
 TOOL_RUN = "execute_tool"
@@ -73,8 +73,7 @@ def read_otlp(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetBundl
     ]
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    builder.source = source_words(f"opentelemetry: {file.name}", n_left)
-    return builder.finish(file)
+    return traces_finish(builder, file, "opentelemetry", n_left)
 
 
 def _spans(file: Path, faults: Faults) -> Iterator[Row]:

@@ -4,14 +4,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from annotation.domain.conversation import Turn
 from annotation.importers.build import BundleBuilder, content_key
 from annotation.importers.categories import STEPS
-from annotation.importers.errors import Faults
+from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.generic import item_row_add
-from annotation.importers.records import CriterionRecord
+from annotation.importers.records import CriterionRecord, DatasetBundle
 from annotation.importers.rows import MAX_ID, MAX_SYSTEM, Row
 from annotation.importers.turns import TRACE, trace_apart
 
@@ -102,9 +103,21 @@ def traces_add(
     return n_left
 
 
-def source_words(name: str, n_left: int) -> str:
-    """What a dataset says of its source, with what was left out."""
-    return name if not n_left else f"{name} (without {n_left:,} traces in which no assistant answers)"
+def traces_finish(builder: BundleBuilder, file: Path, name: str, n_left: int) -> DatasetBundle:
+    """The bundle, whose source says how many traces were left out.
+
+    Raises
+    ------
+    ImportFileError
+        There is nothing to judge.
+    """
+    if builder.is_empty:
+        message = "expected two traces of the same task or more, found none." if not n_left else ""
+        message = message or f"expected a trace in which an assistant answers; none of {n_left:,} has one."
+        raise ImportFileError(file, None, None, message)
+    left = f" (without {n_left:,} {'trace' if n_left == 1 else 'traces'} in which no assistant answers)"
+    builder.source = f"{name}: {file.name}{left if n_left else ''}"
+    return builder.finish(file)
 
 
 def _kind(judged: Judged) -> dict[str, Any]:

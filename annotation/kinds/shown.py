@@ -5,7 +5,7 @@ Nothing here knows who wrote what, or what is right.
 
 from dataclasses import dataclass
 
-from annotation.domain.conversation import Turn, are_steps, steps_count
+from annotation.domain.conversation import Turn, are_steps, step_questions, steps_count
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 
 CHARS_OF_FRAME = 500  # what an item takes beside its texts
@@ -70,6 +70,12 @@ class ShownItem:
     def asks_for_step(self) -> bool:
         """Whether its categories are the steps of its trace, so that the first wrong one is chosen in the trace."""
         return self.n_steps > 0 and are_steps([(aspect.key, aspect.text) for aspect in self.aspects])
+
+    @property
+    def asks_of_steps(self) -> bool:
+        """Whether its questions are about the steps of its trace, one each."""
+        pairs = tuple((aspect.key, aspect.text) for aspect in self.aspects)
+        return bool(pairs) and pairs == step_questions(self.n_steps)
 
     @property
     def n_steps(self) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 
 from annotation.domain.conversation import NOT_SHOWN, ToolCall, Turn
 
-PAGE_BYTES = 150_000
+PAGE_BYTES = 140_000
 """What the traces of one page take at most, their marks included."""
-STEP_BYTES = 230
+STEP_BYTES = 290
 """What the marks of one step that is cut take, about."""
 LEAST_BYTES = 40
 """Of each step, however many there are."""
@@ -168,7 +168,9 @@ def _tool(call: ToolCall | None, turn: Turn | None) -> ShownTool:
     pairs = tuple((name, _value(value)) for name, value in given.items()) if isinstance(given, dict) else ()
     if not pairs and given not in ("", None, {}):
         pairs = (("", _value(given)),)
-    found = ShownTool(call.name if call else (turn.name if turn else "") or "Result", _brief(pairs), pairs)
+    found = ShownTool(
+        call.name if call else (turn.name if turn else "") or "Result of a tool", _brief(pairs), pairs
+    )
     if turn is None:
         return found
     hidden = turn.hidden and not turn.text

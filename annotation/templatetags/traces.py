@@ -30,7 +30,6 @@ def trace_steps(response: ShownResponse, item: ShownItem, steps_url: str = "") -
     if not steps_url:
         return ShownTrace(steps_shown(turns), n_steps, "", item.is_plain, False)
     steps = steps_fitted(turns, PAGE_BYTES // max(1, len(item.responses)))
+    place = next(at for at, each in enumerate(item.responses) if each is response)
     is_cut = any(step.is_cut for step in steps)
-    return ShownTrace(
-        steps, n_steps, f"{steps_url}{item.responses.index(response)}/", item.is_plain or is_cut, is_cut
-    )
+    return ShownTrace(steps, n_steps, f"{steps_url}{place}/", False, is_cut)

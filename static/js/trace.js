@@ -66,7 +66,18 @@
     const step = event.target.closest?.("[data-trace] [data-step]");
     if (step && !step.hasAttribute("aria-current")) mark(step);
   });
+  // A question about a step brings it into view, and leaves the focus where it is.
+  const showStepOf = (part) => {
+    const step = document.querySelector(`[data-trace] [data-step="${CSS.escape(part.dataset.partStep)}"]`);
+    if (!step || step.hasAttribute("aria-current")) return;
+    mark(step);
+    const box = step.closest("[data-judge-text]");
+    if (!box || box.scrollHeight <= box.clientHeight + 1) return;
+    box.scrollTo({ top: box.scrollTop + step.getBoundingClientRect().top - box.getBoundingClientRect().top - 64, behavior: calm.matches ? "auto" : "smooth" });
+  };
   document.addEventListener("focusin", (event) => {
+    const part = event.target.closest?.("[data-part-step]");
+    if (part) showStepOf(part);
     const step = event.target.closest?.("[data-trace] [data-step]");
     if (step && !step.hasAttribute("aria-current")) mark(step);
   });
@@ -83,7 +94,7 @@
     (event) => {
       if (event.key !== "Enter" || !event.target.matches?.("[data-trace-go]")) return;
       event.preventDefault();
-      event.stopPropagation();
+      event.stopImmediatePropagation();
       typed(event.target);
     },
     { capture: true },

@@ -276,7 +276,6 @@ def step(request: HttpRequest, enrollment: Enrollment, pk: int, response: int, n
     context = study_context(request, enrollment) | {
         "assignment": found,
         "step": shown,
-        "plain": item.is_plain,
         "choosing": item.asks_for_step and _is_part(request),
         "chosen": request.GET.get("category", ""),
     }
