@@ -40,6 +40,11 @@ pages = [
     path("s/<slug:slug>/work/<row:pk>/draft/", work.draft, name="draft"),
     path("s/<slug:slug>/work/<row:pk>/skip/", work.skip, name="skip"),
     path("s/<slug:slug>/work/<row:pk>/report/", work.report, name="report"),
+    path(
+        "s/<slug:slug>/work/<row:pk>/steps/<int:response>/<int:number>/",
+        work.step,
+        name="assignment-step",
+    ),
     path("s/<slug:slug>/answers/", work.answers, name="answers"),
     path("s/<slug:slug>/break/", work.rest, name="rest"),
     path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),

@@ -13,8 +13,9 @@ from annotation.importers import DatasetBundle, ImportFileError, read_generic, r
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.importers.images import read_generic_with_images
+from annotation.importers.traces import HIDDEN_WORDS, JUDGED_WORDS, TraceOptions
 from annotation.models import Dataset, Split
-from annotation.peers.formats import FORMATS, GENERIC, TABLES, ZIP, format_choices
+from annotation.peers.formats import FORMATS, GENERIC, TABLES, TRACES, ZIP, format_choices
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.images import image_folder
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
@@ -143,6 +144,20 @@ class DatasetUploadForm(forms.Form):
         help_text="For rubrics whose file declares none: questions with worded options 1 to 5.",
     )
 
+    judged = forms.ChoiceField(
+        required=False,
+        label="What is judged of a trace",
+        choices=list(JUDGED_WORDS.items()),
+        help_text="For Inspect, Langfuse and OpenTelemetry. Ratings need ready-made criteria.",
+    )
+    hide = forms.MultipleChoiceField(
+        required=False,
+        label="Hide in traces",
+        choices=list(HIDDEN_WORDS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="From annotators and judges alike. You still see them on the item's page.",
+    )
+
     # What the columns of the file mean, once that was asked: for each a field.
     mapped_file = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -164,8 +179,15 @@ class DatasetUploadForm(forms.Form):
             suffixes = FORMATS[kind].suffixes
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
-        if data.get("criteria") and kind and kind != GENERIC:
-            self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC].words}”.")
+        is_rated = kind in TRACES and data.get("judged") == "rubric"
+        if data.get("criteria") and kind and kind != GENERIC and not is_rated:
+            self.add_error(
+                "criteria", f"Only for the format “{FORMATS[GENERIC].words}”, and for ratings of traces."
+            )
+        if is_rated and not data.get("criteria"):
+            self.add_error("criteria", "Choose the criteria by which traces are rated.")
+        if data.get("hide") and kind and kind not in TRACES:
+            self.add_error("hide", "Only for traces.")
         return data
 
     @property
@@ -198,6 +220,10 @@ class DatasetUploadForm(forms.Form):
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
                 return read_generic_with_images(path, image_folder(), criteria=criteria, mapping=self.mapping)
+            if trace := TRACES.get(self.cleaned_data["format"]):
+                criteria = criteria_set(chosen) if chosen else ()
+                judged = self.cleaned_data["judged"] or TraceOptions().judged
+                return trace(path, TraceOptions(judged, self.cleaned_data["hide"], criteria))
             if read is read_infobench:  # whose system has the file's name, which it does not have on disk
                 return read_infobench(path, system=Path(upload.name or "").stem)
             return read(path.parent if name and not packed else path)

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
+from annotation.domain.conversation import are_steps, step_categories, step_questions, steps_count, turns_of
 from annotation.importers.build import AspectFields, BundleBuilder
+from annotation.importers.cells import ResponseCell
 from annotation.importers.errors import quoted
 from annotation.importers.records import EMPTY
 from annotation.importers.rows import MAX_ASPECT_KEY, Row, one_of
+from annotation.kinds import ItemKind
 from annotation.kinds.classification import LEVELS, CategoryScheme
 
 FIELD = "categories"
+STEPS = "steps"
+"""In place of a list: the steps of the item's own trace."""
 MOST = 200
+MOST_QUESTIONS = 100
 
 
 def read_categories(builder: BundleBuilder, row: Row) -> list[AspectFields]:
@@ -24,9 +30,34 @@ def read_categories(builder: BundleBuilder, row: Row) -> list[AspectFields]:
     given = row.get(FIELD)
     if isinstance(given, dict):
         _declare(builder, row, given)
-    elif given is not None:
+    elif given is not None and given != STEPS:
         return _listed(row, row.items(FIELD))
     return list(builder.shared_categories)
+
+
+def step_aspects(row: Row, needs: ItemKind, responses: Sequence[ResponseCell]) -> list[AspectFields]:
+    """Return the steps of a row's trace where it asks for them in place of categories or of aspects; else nothing.
+
+    Raises
+    ------
+    ImportFileError
+        There is no trace, or more steps than one person answers one after the other.
+    """
+    field = needs.parts_field or needs.parts
+    if needs.parts != "aspects" or 1 not in needs.responses or row.get(field) != STEPS:
+        return []
+    n_steps = steps_count(turns_of(responses[0].messages)) if len(responses) == 1 else 0
+    if not n_steps:
+        row.fail(field, "expected one response with numbered steps, a trace; found none.")
+    if field == FIELD:
+        return [(key, words, None, EMPTY) for key, words in step_categories(n_steps)]
+    if n_steps > MOST_QUESTIONS:
+        row.fail(
+            field,
+            f"expected a trace of at most {MOST_QUESTIONS} steps, since each is a question, found {n_steps:,}; "
+            f"ask for the first wrong step instead.",
+        )
+    return [(key, words, None, EMPTY) for key, words in step_questions(n_steps)]
 
 
 def _declare(builder: BundleBuilder, row: Row, given: dict[str, Any]) -> None:
@@ -55,7 +86,7 @@ def _listed(row: Row, given: Sequence[object], field: str = FIELD) -> list[Aspec
         if key in found:
             one.fail("key", f"expected each category once, found {quoted(key)} twice.")
         found[key] = (key, one.text("definition") or key, None, EMPTY)
-    if len(found) > MOST:
+    if len(found) > MOST and not are_steps([(key, words) for key, words, *_ in found.values()]):
         row.fail(field, f"expected at most {MOST} categories, found {len(found):,}.")
     if len(found) == 1:
         row.fail(field, "expected two categories or more, found one.")

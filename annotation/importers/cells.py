@@ -8,9 +8,10 @@ from typing import Any
 
 from annotation.domain.conversation import flatten
 from annotation.domain.errors import LabelValueError
+from annotation.importers.chat import read_turns
 from annotation.importers.errors import quoted
 from annotation.importers.records import Turns, Value
-from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, read_turns, whole
+from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
 from annotation.kinds import ValueRules, kind_of, validate_value
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
@@ -70,10 +71,15 @@ def read_responses(row: Row, least: int) -> list[ResponseCell]:
     last = len(flat)
     while last > least and not row.get(f"response_{last}") and not row.get(f"system_{last}"):
         last -= 1
-    return [
-        ResponseCell(row.text(f"system_{number}", limit=MAX_SYSTEM), row.answer(f"response_{number}"))
-        for number in range(1, last + 1)
-    ]
+    return [_flat_response(row, number) for number in range(1, last + 1)]
+
+
+def _flat_response(row: Row, number: int) -> ResponseCell:
+    field = f"response_{number}"
+    system = row.text(f"system_{number}", limit=MAX_SYSTEM)
+    if isinstance(row.get(field), list):
+        return _of_turns(row, field, system)
+    return ResponseCell(system, row.answer(field))
 
 
 def _nested_response(row: Row, position: int, data: object) -> ResponseCell:
@@ -86,9 +92,13 @@ def _nested_response(row: Row, position: int, data: object) -> ResponseCell:
         return ResponseCell(system, response.answer("text"))
     if response.get("text") is not None:
         response.fail("messages", "expected either text or messages; found both.")
-    messages = read_turns(response, "messages")
+    return _of_turns(response, "messages", system)
+
+
+def _of_turns(row: Row, field: str, system: str) -> ResponseCell:
+    messages = read_turns(row, field)
     if not any(message["role"] == "assistant" for message in messages):
-        response.fail("messages", "expected at least one message of the assistant, found none.")
+        row.fail(field, "expected at least one message of the assistant, found none.")
     return ResponseCell(system, flatten(messages), messages)
 
 

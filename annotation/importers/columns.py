@@ -51,6 +51,7 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Responses",
         (
             ("responses", "List of responses"),
+            ("trace", "Trace or chat messages"),
             *((f"response_{n}", f"Response {n}") for n in range(1, 5)),
             *((f"system_{n}", f"Model of response {n}") for n in range(1, 5)),
             (CHOSEN, "Chosen response (gold)"),
@@ -123,6 +124,8 @@ class TableForm:
 
 
 LAYOUTS = (
+    # Chat messages, of which the first of the user is the instruction.
+    TableForm(frozenset(("messages",)), frozenset(("instruction", "prompt")), {"messages": "trace"}),
     # Preference data as trainers take it.
     TableForm(
         frozenset((CHOSEN, REJECTED)),
@@ -353,7 +356,7 @@ def _row_of(table: Table, name: str) -> int | None:
 def _has_instruction(table: Table, fields: Mapping[str, str]) -> bool:
     """Rows that each have their own fields are asked one by one; a chosen conversation holds the instruction."""
     found = set(fields.values())
-    return "instruction" in found or not table.has_header or {CHOSEN, REJECTED} <= found
+    return bool(found & {"instruction", "trace"}) or not table.has_header or {CHOSEN, REJECTED} <= found
 
 
 def _declares_only(table: Table) -> bool:

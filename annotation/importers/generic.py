@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importers.build import AspectFields, BundleBuilder, content_key
-from annotation.importers.categories import read_categories
+from annotation.importers.categories import read_categories, step_aspects
 from annotation.importers.cells import (
     VerdictCell,
     label_cells,
@@ -23,6 +23,7 @@ from annotation.importers.cells import (
     verdict_cell,
     verdict_cells,
 )
+from annotation.importers.chat import read_turns
 from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, has_label_rows, mapped
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, LabelRecord, VerdictRecord
@@ -34,7 +35,6 @@ from annotation.importers.rows import (
     Row,
     counted_rows,
     one_of,
-    read_turns,
     suggestion,
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
@@ -59,9 +59,20 @@ FIELDS = (
     "aspects",
     "criteria",
     "categories",
+    "trace",
     "metadata",
 )
-NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteria", "categories", "metadata")
+NESTED = (
+    "conversation",
+    "trace",
+    "responses",
+    "labels",
+    "verdicts",
+    "aspects",
+    "criteria",
+    "categories",
+    "metadata",
+)
 FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 INSTRUCTIONS = "instructions"
@@ -199,7 +210,13 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
     given = row.identifier("id") if "id" in row.data else None
     needs = KINDS[kind]
-    aspects = _read_aspects(row) or (categories if needs.parts_field == "categories" else [])
+    least, most = needs.responses
+    responses = read_responses(row, least)
+    aspects = (
+        step_aspects(row, needs, responses)
+        or _read_aspects(row)
+        or (categories if needs.parts_field == "categories" else [])
+    )
     if needs.parts == "aspects" and not aspects:
         field = needs.parts_field or needs.parts
         row.fail(field, f"expected at least one {needs.part.lower()} for an item of kind {kind}, found none.")
@@ -209,8 +226,6 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
             "expected the rubric's criteria in this row or an earlier one, found none; "
             "declare them, or choose ready-made criteria.",
         )
-    least, most = needs.responses
-    responses = read_responses(row, least)
     if len(responses) < least or (most is not None and len(responses) > most):
         wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} or {most}"
         hint = "" if responses else f" A row without any is of kind {INSTRUCTIONS}."

@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 from annotation.kinds.classification import CategoryScheme
 
 Value: TypeAlias = dict[str, Any]
-Turns: TypeAlias = tuple[Mapping[str, str], ...]
+Turns: TypeAlias = tuple[Mapping[str, Any], ...]
+"""Turns as they are stored (`annotation.domain.conversation.Turn`)."""
 Status: TypeAlias = Literal["parsed", "unparsed"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})

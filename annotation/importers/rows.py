@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from annotation.domain.conversation import ROLES
 from annotation.importers.errors import ImportFileError, quoted
-from annotation.importers.records import EMPTY, Origin, Turns
+from annotation.importers.records import EMPTY, Origin
 
 MAX_ID = 200
 MAX_CATEGORY = 100
@@ -140,19 +139,6 @@ def counted_rows(
         yield row
         if progress is not None and number % every == 0:
             progress(words, number)
-
-
-def read_turns(row: Row, field: str) -> Turns:
-    """Turns of a conversation: a list of `{"role": "user" | "assistant", "text": ...}`, empty where it is absent."""
-    turns = []
-    for position, data in enumerate(row.items(field)):
-        turn = row.within(f"{field}[{position}]", data)
-        turn.only(("role", "text"))
-        role = turn.require("role")
-        if role not in ROLES:
-            turn.fail("role", f"expected {one_of(ROLES)}, found {quoted(role)}.")
-        turns.append({"role": role, "text": turn.text("text", required=True)})
-    return tuple(turns)
 
 
 def whole(value: object) -> int | None:

@@ -183,6 +183,15 @@ def _json_or_jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
     return jsonl_rows(path, faults) if begins == b"{" else json_rows(path, faults)
 
 
+def object_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    """Objects of a JSON list, one a line, or one alone, over as many lines as it likes."""
+    first = next((line for _, line in read_lines(path) if line.strip()), "")
+    if first.lstrip().startswith("{") and not first.rstrip().endswith("}"):
+        yield _object(path, 1, read_document(path))
+        return
+    yield from _json_or_jsonl_rows(path, faults)
+
+
 def json_rows(path: Path, faults: Faults) -> Iterator[Row]:
     """The objects of a JSON list; a row's number is its place in the list, from 1."""
     document = read_document(path)

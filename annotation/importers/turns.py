@@ -1,14 +1,17 @@
 """Conversations as chat models take them: lists of `{"role", "content"}` where a table has a prompt or a response."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
+from annotation.domain.conversation import Turn, steps_numbered
+from annotation.importers.chat import chat_turns, stored_turns
 from annotation.importers.errors import quoted
 from annotation.importers.records import Turns
 from annotation.importers.rows import Row
 
 RESPONSES = ("chosen", "rejected", "response_1", "response_2")
-SPEAKERS = {"human": "user", "gpt": "assistant"}
-Messages = list[dict[str, str]]
+TRACE = "trace"
+Messages: TypeAlias = list[Turn]
 
 
 def turns_apart(row: Row, data: dict[str, Any]) -> None:
@@ -17,10 +20,12 @@ def turns_apart(row: Row, data: dict[str, Any]) -> None:
     What all the lists of a row begin with is the prompt; its last turn is the instruction. `data` is changed, where
     there is such a list in the row.
     """
+    if data.get(TRACE) is not None:
+        trace_apart(row, data, chat_turns(row, TRACE, row.items(TRACE)))
     lists = {
-        field: read_messages(row, field, data[field])
+        field: chat_turns(row, field, data[field])
         for field in ("instruction", *RESPONSES)
-        if isinstance(data.get(field), list)
+        if isinstance(data.get(field), list) and not _is_stored(data[field])
     }
     if not lists:
         return
@@ -36,11 +41,46 @@ def turns_apart(row: Row, data: dict[str, Any]) -> None:
         _store_prompt(row, data, asked)
     for field, messages in lists.items():
         answer = _after(messages, asked)
-        if len(answer) != 1 or answer[0]["role"] != "assistant":
-            row.fail(
-                field, f"expected one message of the assistant after the prompt, found {quoted(answer)}."
-            )
-        data[field] = answer[0]["text"]
+        if _uses_tools(answer):
+            data[field] = list(stored_turns(row, field, steps_numbered(answer)))
+            continue
+        if len(answer) != 1 or answer[0].role != "assistant":
+            found = quoted([turn.as_json() for turn in answer])
+            row.fail(field, f"expected one message of the assistant after the prompt, found {found}.")
+        data[field] = answer[0].text
+
+
+def trace_apart(row: Row, data: dict[str, Any], turns: Sequence[Turn], field: str = TRACE) -> None:
+    """Put a trace where the generic format has it: the instruction, what was before it, and the steps as a response.
+
+    Without an instruction in `data`, this is the first message of the user; what stands before it, such as a message of
+    the system, is the conversation. What comes after it is the response, a step for each turn of the assistant.
+    """
+    data.pop(field, None)
+    if data.get("response_1") is not None or data.get("responses") is not None:
+        row.fail(field, "expected either a trace or responses, found both.")
+    said = list(turns)
+    if data.get("instruction") is None:
+        asked = next((place for place, turn in enumerate(said) if turn.role == "user"), None)
+        if asked is None:
+            row.fail(field, "expected a message of the user, which is the instruction; found none.")
+        data["instruction"] = said[asked].text
+        if said[:asked]:
+            data.setdefault("conversation", [turn.as_json() for turn in said[:asked]])
+        said = said[asked + 1 :]
+    numbered = said if any(turn.step for turn in said) else steps_numbered(said)
+    if not any(turn.step for turn in numbered):
+        row.fail(field, "expected a message of the assistant after the instruction, found none.")
+    data["response_1"] = list(stored_turns(row, field, numbered))
+
+
+def _is_stored(value: Sequence[Any]) -> bool:
+    """Whether these are turns as we store them, so that nothing is a prompt."""
+    return bool(value) and all(isinstance(one, dict) and "text" in one for one in value)
+
+
+def _uses_tools(turns: Sequence[Turn]) -> bool:
+    return any(turn.calls or turn.role == "tool" for turn in turns)
 
 
 def prompt_turns(row: Row) -> tuple[str, Turns]:
@@ -48,39 +88,22 @@ def prompt_turns(row: Row) -> tuple[str, Turns]:
     prompt: Any = row.get("prompt")
     if not isinstance(prompt, list):
         return row.text("prompt", required=True), ()
-    messages = [one for one in read_messages(row, "prompt", prompt) if one["role"] != "system"]
-    if not messages or messages[-1]["role"] != "user" or not messages[-1]["text"].strip():
+    messages = [one for one in chat_turns(row, "prompt", prompt) if one.role != "system"]
+    if not messages or messages[-1].role != "user" or not messages[-1].text.strip():
         row.fail("prompt", "expected messages that end with one of the user.")
-    return messages[-1]["text"], tuple(messages[:-1])
+    return messages[-1].text, tuple(one.as_json() for one in messages[:-1])
 
 
 def _store_prompt(row: Row, data: dict[str, Any], asked: Messages) -> None:
-    spoken = [turn for turn in asked if turn["role"] != "system"]
-    system = "\n\n".join(turn["text"] for turn in asked if turn["role"] == "system")
-    if not spoken or spoken[-1]["role"] != "user":
+    spoken = [turn for turn in asked if turn.role != "system"]
+    system = "\n\n".join(turn.text for turn in asked if turn.role == "system")
+    if not spoken or spoken[-1].role != "user":
         row.fail("instruction", "expected the prompt to end with a message of the user.")
-    data["instruction"] = spoken[-1]["text"]
+    data["instruction"] = spoken[-1].text
     if spoken[:-1]:
-        data.setdefault("conversation", spoken[:-1])
+        data.setdefault("conversation", [turn.as_json() for turn in spoken[:-1]])
     if system:
         data.setdefault("context", system)
-
-
-def read_messages(row: Row, field: str, value: list[Any]) -> Messages:
-    """Messages of chat models as `{"role", "text"}`, each by a user, an assistant or the system."""
-    messages = []
-    for position, data in enumerate(value):
-        turn = row.within(f"{field}[{position}]", data)
-        role = turn.get("role") or turn.get("from")
-        text = turn.get("content") if turn.get("content") is not None else turn.get("value")
-        role = SPEAKERS.get(role, role) if isinstance(role, str) else role
-        if role not in ("user", "assistant", "system") or not isinstance(text, str):
-            row.fail(
-                f"{field}[{position}]",
-                f"expected a role (user, assistant, system) and content, found {quoted(data)}.",
-            )
-        messages.append({"role": str(role), "text": text})
-    return messages
 
 
 def _common(lists: list[Messages]) -> Messages:
@@ -90,7 +113,7 @@ def _common(lists: list[Messages]) -> Messages:
         if any(turn != turns[0] for turn in turns[1:]):
             break
         found.append(turns[0])
-    while found and found[-1]["role"] == "assistant":
+    while found and found[-1].role == "assistant":
         found.pop()
     return found
 
@@ -99,5 +122,7 @@ def _after(messages: Messages, prompt: Messages | None) -> Messages:
     """Without the prompt; where that is a text of its own, without all up to the last message of the user."""
     if prompt is not None:
         return messages[len(prompt) :] if messages[: len(prompt)] == prompt else messages
-    last = max((place for place, turn in enumerate(messages) if turn["role"] != "assistant"), default=-1)
+    last = max(
+        (place for place, turn in enumerate(messages) if turn.role not in ("assistant", "tool")), default=-1
+    )
     return messages[last + 1 :]

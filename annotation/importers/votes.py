@@ -7,10 +7,10 @@ from typing import Any
 
 from annotation.domain.conversation import flatten
 from annotation.importers.build import BundleBuilder
+from annotation.importers.chat import chat_turns
 from annotation.importers.errors import quoted
 from annotation.importers.records import Turns, Value
 from annotation.importers.rows import MAX_SYSTEM, Row, one_of
-from annotation.importers.turns import read_messages
 
 INCONSISTENT = "tie (inconsistent)"
 """A judge that was asked in both presentation orders and preferred another model in each."""
@@ -103,7 +103,7 @@ def read_vote(row: Row) -> Vote:
 
 def _conversation(row: Row, field: str, turn: int) -> tuple[str, str, Turns]:
     """The first message of the user, the system message, and what follows up to the last turn that was seen."""
-    messages = read_messages(row, field, row.items(field))
+    messages = [one.as_json() for one in chat_turns(row, field, row.items(field))]
     context = ""
     if messages and messages[0]["role"] == "system":
         context = messages.pop(0)["text"]

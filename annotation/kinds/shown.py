@@ -3,29 +3,12 @@
 Nothing here knows who wrote what, or what is right.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from annotation.domain.conversation import SPEAKERS
+from annotation.domain.conversation import Turn, are_steps, step_questions, steps_count
+from annotation.kinds.shown_trace import ShownStep, steps_shown
 
 CHARS_OF_FRAME = 500  # what an item takes beside its texts
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTurn:
-    """One turn of a conversation."""
-
-    role: str
-    text: str
-
-    @property
-    def speaker(self) -> str:
-        return SPEAKERS.get(self.role, self.role)
-
-
-def turns_of(messages: Iterable[Mapping[str, str]]) -> tuple[ShownTurn, ...]:
-    """Turns as they are stored."""
-    return tuple(ShownTurn(message["role"], message["text"]) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +16,17 @@ class ShownResponse:
     """A response; of more than one turn, its `turns`."""
 
     text: str
-    turns: tuple[ShownTurn, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def is_trace(self) -> bool:
+        """Whether its turns are numbered steps."""
+        return any(turn.step for turn in self.turns)
+
+    @property
+    def steps(self) -> tuple[ShownStep, ...]:
+        """Its turns as steps, whole."""
+        return steps_shown(self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class ShownItem:
     kind: str
     instruction: str
     context: str = ""
-    conversation: tuple[ShownTurn, ...] = ()
+    conversation: tuple[Turn, ...] = ()
     responses: tuple[ShownResponse, ...] = ()
     criteria: tuple[ShownCriterion, ...] = ()
     aspects: tuple[ShownAspect, ...] = ()
@@ -74,9 +67,25 @@ class ShownItem:
         return len(self.criteria) or len(self.aspects) or 1
 
     @property
+    def asks_for_step(self) -> bool:
+        """Whether its categories are the steps of its trace, so that the first wrong one is chosen in the trace."""
+        return self.n_steps > 0 and are_steps([(aspect.key, aspect.text) for aspect in self.aspects])
+
+    @property
+    def asks_of_steps(self) -> bool:
+        """Whether its questions are about the steps of its trace, one each."""
+        pairs = tuple((aspect.key, aspect.text) for aspect in self.aspects)
+        return bool(pairs) and pairs == step_questions(self.n_steps)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of its one response; 0 of several responses, and of a response that is no trace."""
+        return steps_count(self.responses[0].turns) if len(self.responses) == 1 else 0
+
+    @property
     def n_chars(self) -> int:
-        turns = [turn.text for response in self.responses for turn in response.turns]
-        texts = [self.instruction, self.context, *(turn.text for turn in self.conversation), *turns]
+        turns = [turn.said for response in self.responses for turn in response.turns]
+        texts = [self.instruction, self.context, *(turn.said for turn in self.conversation), *turns]
         texts += [response.text for response in self.responses] + [aspect.text for aspect in self.aspects]
         return sum(map(len, texts)) + CHARS_OF_FRAME
 

@@ -25,6 +25,10 @@ from annotation.importers import (
     read_stackexchange,
     read_summeval,
 )
+from annotation.importers.inspect_logs import read_inspect
+from annotation.importers.langfuse import read_langfuse
+from annotation.importers.otlp import read_otlp
+from annotation.importers.traces import TraceOptions
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
@@ -61,12 +65,20 @@ class DatasetFormat:
     member: str = ""
 
 
-_TABLE, _PEOPLE, _JUDGES, _TOOLS = (
+_TABLE, _PEOPLE, _JUDGES, _TRACES, _TOOLS = (
     "Your own table",
     "Human judgments",
     "Benchmarks of judges and reward models",
+    "Traces of agents",
     "Annotation tools",
 )
+
+TRACES: Mapping[str, Callable[[Path, TraceOptions], DatasetBundle]] = {
+    "inspect": read_inspect,
+    "langfuse": read_langfuse,
+    "opentelemetry": read_otlp,
+}
+"""Formats of which each trace becomes what is judged of it."""
 
 FORMATS: Mapping[str, DatasetFormat] = {
     GENERIC: DatasetFormat(
@@ -105,6 +117,13 @@ FORMATS: Mapping[str, DatasetFormat] = {
     "rewardbench": DatasetFormat("RewardBench", ROWS, read_rewardbench, _JUDGES),
     "rewardbench2": DatasetFormat("RewardBench 2", ROWS, read_rewardbench2, _JUDGES),
     "rmbench": DatasetFormat("RM-Bench", ROWS, read_rmbench, _JUDGES),
+    "inspect": DatasetFormat("Inspect, a log of an evaluation", (".eval", ".json"), read_inspect, _TRACES),
+    "langfuse": DatasetFormat(
+        "Langfuse, traces or observations", (".json", ".jsonl"), read_langfuse, _TRACES
+    ),
+    "opentelemetry": DatasetFormat(
+        "OpenTelemetry, gen_ai spans as OTLP JSON", (".json", ".jsonl"), read_otlp, _TRACES
+    ),
     "label-studio": DatasetFormat(
         "Label Studio, tasks with annotations", (".json",), read_label_studio, _TOOLS
     ),

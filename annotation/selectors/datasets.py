@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotation.domain.conversation import context_for_judging
+from annotation.domain.conversation import as_messages, context_for_judging
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import CategoryScheme
 from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
@@ -198,7 +198,7 @@ def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow
         for pk, external_id, text, context, reference, category, subset, conversation in rows.values_list(
             *names
         ):
-            turns = tuple((turn["role"], turn["text"]) for turn in conversation)
+            turns = as_messages(conversation, everything=True)
             yield InstructionRow(pk, external_id, text, context, reference, category, subset, turns)
 
 
@@ -246,7 +246,7 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             gold=row[-2],
             systems=tuple(system for _, system in responses[row[0]]),
             aspects=tuple(aspects[row[4]]) if kind_of(row[2]).parts == "aspects" else (),
-            conversation=tuple((turn["role"], turn["text"]) for turn in row[-1]),
+            conversation=as_messages(row[-1]),
         )
         for row in rows
     ]

@@ -8,8 +8,10 @@ from typing import Any
 from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
 
+from annotation.domain.conversation import Turn, turns_of
 from annotation.kinds import ItemKind, kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn, turns_of
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse
+from annotation.kinds.shown_trace import ShownStep, steps_shown
 from annotation.models import Instruction, Item, ItemNote, ItemResponse, Label
 from annotation.selectors.shown import aspects_shown, criteria_shown
 from annotation.selectors.slices import slice_items
@@ -35,7 +37,7 @@ class ItemTexts:
     subset: str
     instruction: str
     context: str
-    conversation: tuple[ShownTurn, ...]
+    conversation: tuple[Turn, ...]
     reference: str
     responses: tuple[ShownResponse, ...]
     systems: tuple[str, ...]
@@ -47,6 +49,11 @@ class ItemTexts:
     @property
     def kind_info(self) -> ItemKind:
         return kind_of(self.kind)
+
+    @property
+    def conversation_steps(self) -> tuple[ShownStep, ...]:
+        """The turns before the instruction, tool calls with their results."""
+        return steps_shown(self.conversation)
 
 
 def items_chosen(

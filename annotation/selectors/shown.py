@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from annotation.compiled import CompiledRows, Parameter
+from annotation.domain.conversation import Stored, Turn, turns_of
 from annotation.kinds import ValueRules, kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, turns_of
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
 from web.caching import BoundedCache
 from web.rendering import MAX_MARKDOWN
@@ -124,14 +125,21 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
         kind=item.kind,
         instruction=text,
         context=context,
-        conversation=turns_of(conversation),
-        responses=tuple(ShownResponse(row[0], turns_of(row[1])) for row in found),
+        conversation=_turns_shown(conversation),
+        responses=tuple(ShownResponse(row[0], _turns_shown(row[1])) for row in found),
         aspects=aspects_shown(item.instruction_id) if kind.parts == "aspects" else (),
         criteria=_dataset_criteria(dataset) if kind.parts == "criteria" else (),
         several=bool(kind.parts_field) and dataset.category_scheme.several,
     )
-    is_long = any(len(response.text) > MAX_MARKDOWN for response in shown.responses)
+    texts = [each.text for each in shown.responses if not each.is_trace]
+    texts += [turn.text for each in shown.responses if each.is_trace for turn in each.turns]
+    is_long = any(len(text) > MAX_MARKDOWN for text in texts)
     return replace(shown, is_plain=is_long or shown.n_chars > MAX_MARKDOWN_TOGETHER)
+
+
+def _turns_shown(stored: Sequence[Stored]) -> tuple[Turn, ...]:
+    """Turns without what is hidden from those who judge."""
+    return tuple(turn.withheld() for turn in turns_of(stored))
 
 
 def _dataset_criteria(dataset: Dataset) -> tuple[ShownCriterion, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation.domain.conversation import context_for_judging
+from annotation.domain.conversation import as_messages, context_for_judging
 from annotation.importers import ImportFileError, read_generic
 from annotation.importers.build import BundleBuilder
 from annotation.importers.generic import item_row_add
@@ -94,7 +94,7 @@ def bundle_views(bundle: DatasetBundle, kind: str, systems: Collection[str] = ()
             systems=tuple(response.system for response in shown),
             criteria=criteria if parts == "criteria" else (),
             aspects=tuple(aspects[item.instruction]) if parts == "aspects" else (),
-            conversation=tuple((turn["role"], turn["text"]) for turn in about.conversation),
+            conversation=as_messages(about.conversation),
             references=tuple(references[item.instruction].items()),
             several=bundle.categories is not None and bundle.categories.scheme.several,
         )

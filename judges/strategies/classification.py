@@ -8,6 +8,7 @@ list (Zheng et al., "Large Language Models Are Not Robust Multiple Choice Select
 from collections.abc import Sequence
 from typing import Any
 
+from annotation.domain.conversation import are_steps
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import drawn_order, item_aspects, one_line, render_item
 from judges.strategies.parsing import parsed, unparsed
@@ -18,13 +19,15 @@ from judges.strategies.types import AspectView, Chat, ItemView, Steps, StrategyC
 
 QUESTION = "Which of these categories fits best?"
 QUESTION_SEVERAL = "Which of these categories fit?"
+QUESTION_STEP = "Which step of the response is the first wrong one?"
 
 
 def classification_direct(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask once for the category that fits best, or for all that fit.
 
     ``params``: "cot" asks for reasons and then the categories; "question" is asked in place of "Which of these
-    categories fits best?"; "seed" draws the order in which the list is shown (0: as it is stored).
+    categories fits best?" (of a trace's steps, "Which step of the response is the first wrong one?"); "seed" draws the
+    order in which the list is shown (0: as it is stored).
     """
     aspects, cot = item_aspects(item), bool(config.params.get("cot"))
     values, flags = shown_values(item, config)
@@ -49,7 +52,10 @@ def shown_values(item: ItemView, config: StrategyConfig) -> tuple[dict[str, str]
         )
     aspects = item_aspects(item)
     order = drawn_order(len(aspects), item, int(config.params.get("seed", 0)))
-    question = str(config.params.get("question") or "") or (QUESTION_SEVERAL if item.several else QUESTION)
+    usual = QUESTION_SEVERAL if item.several else QUESTION
+    if are_steps([(each.key, each.text) for each in aspects]):
+        usual = QUESTION_STEP
+    question = str(config.params.get("question") or "") or usual
     values = {
         "response": item.responses[0] if item.responses else "",
         "categories": categories_listed([aspects[place] for place in order]),

@@ -30,8 +30,12 @@ def before(item: ItemView) -> str:
 
 
 def asked(item: ItemView) -> tuple[Message, ...]:
-    """Return the turns before the instruction and the message of the user that asks it."""
-    return (*item.conversation, ("user", question(item)))
+    """Return the turns before the instruction and the message of the user that asks it.
+
+    Results of tools come from the user: a server takes a message of a tool only where it has made the call itself.
+    """
+    before = (("user" if role == "tool" else role, text) for role, text in item.conversation)
+    return (*before, ("user", question(item)))
 
 
 def answered(item: ItemView, response: str) -> tuple[Message, ...]:

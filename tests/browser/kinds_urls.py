@@ -6,9 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.urls import include, path
 
+from annotation.domain.conversation import Turn
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import ValueRules, kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.models import Study
 from annotation.services.criteria import criteria_set
 
@@ -70,8 +71,8 @@ ASPECTS = (
     ),
 )
 TURNS = (
-    ShownTurn("user", "I am learning solid geometry. Can you help?"),
-    ShownTurn("assistant", "Gladly. Which solid are you looking at?"),
+    Turn("user", "I am learning solid geometry. Can you help?"),
+    Turn("assistant", "Gladly. Which solid are you looking at?"),
 )
 
 
@@ -79,9 +80,9 @@ def item_of(kind: str, variant: str) -> ShownItem:
     responses = (ShownResponse(ANSWER), ShownResponse(OTHER))
     if variant == "turns":
         more = (
-            ShownTurn("assistant", ANSWER),
-            ShownTurn("user", "And for a side of 5?"),
-            ShownTurn("assistant", "Then it is **150**."),
+            Turn("assistant", ANSWER),
+            Turn("user", "And for a side of 5?"),
+            Turn("assistant", "Then it is **150**."),
         )
         responses = (ShownResponse("all", more), ShownResponse("all", more))
     if variant == "helm":

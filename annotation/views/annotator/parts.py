@@ -25,6 +25,8 @@ def _inputs(reasons: Iterable[tuple[str, str]]) -> SafeString:
     return format_html_join("", line, reasons)
 
 
+STEP_QUESTION = "Which step is the first wrong one?"
+"""In place of the usual question of items to classify, where their categories are the steps of a trace."""
 SKIP_INPUTS, REPORT_INPUTS = _inputs(SKIP_REASONS), _inputs(REPORT_REASONS)
 
 
@@ -64,13 +66,19 @@ def item_context(
     draft = found.draft or {}
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
     slug = study.slug
+    item = item_shown(study, found.study_item.item, found.shown_order)
+    question = (
+        STEP_QUESTION if item.asks_for_step and study.question == study.kind_info.question else study.question
+    )
     return part_context(request, enrollment, "item", standing=standing) | {
         "assignment": found,
-        "title": f"Your answer: {study.question}" if label else study.question,
+        "title": f"Your answer: {question}" if label else question,
+        "question": question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),
         "kind_template": study.kind_info.template,
         "bar_template": study.kind_info.bar_template,
-        "item": item_shown(study, found.study_item.item, found.shown_order),
+        "item": item,
+        "steps_url": f"{reverse('annotation:assignment', args=[slug, found.pk])}steps/",
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,
         "answered": label,

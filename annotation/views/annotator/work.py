@@ -19,10 +19,12 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
 from annotation.forms.annotator import ItemReportForm, SkipForm
 from annotation.forms.work import WorkForm, draft_fields
+from annotation.kinds.shown import ShownItem
+from annotation.kinds.shown_trace import ShownStep, steps_shown
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
 from annotation.selectors.guidelines import guidelines_changes
 from annotation.selectors.pay import earned_by
-from annotation.selectors.shown import value_rules
+from annotation.selectors.shown import item_shown, value_rules
 from annotation.selectors.work import (
     WorkStanding,
     answers_in_words,
@@ -60,6 +62,7 @@ from annotation.views.annotator.parts import item_context, part_context
 
 PAGE = "annotation/annotator/work.html"
 PART = "annotation/annotator/_work.html"
+STEP_PART = "components/step.html"
 ANSWERS_A_PAGE = 50
 TOLD: dict[Outcome, str] = {
     "late": "Your answer is kept, but your time on that item ran out and others have answered it, so "
@@ -256,6 +259,36 @@ def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse
     kept = draft_save(assignment=found, fields=draft_fields(request.POST), active_ms=form.active_time)
     # Too late is no fault of anybody's: the answer was submitted while its draft was on the way.
     return HttpResponse(status=204, headers={"X-Draft": "kept" if kept else "not needed"})
+
+
+@require_safe
+@for_enrollment
+def step(request: HttpRequest, enrollment: Enrollment, pk: int, response: int, number: int) -> HttpResponse:
+    """All of one step of a trace, as the part of a page or as a page; the item's page shows the start of long ones.
+
+    `response` is the place of the response in the order shown, from 0.
+    """
+    found = _fetch(enrollment, pk)
+    if found.state not in (AssignmentState.OPEN, AssignmentState.SUBMITTED):
+        raise Http404
+    item = item_shown(enrollment.study, found.study_item.item, found.shown_order)
+    shown = _step_of(item, response, number)
+    context = study_context(request, enrollment) | {
+        "assignment": found,
+        "step": shown,
+        "choosing": item.asks_for_step and _is_part(request),
+        "chosen": request.GET.get("category", ""),
+    }
+    return render(request, STEP_PART if _is_part(request) else "annotation/annotator/step.html", context)
+
+
+def _step_of(item: ShownItem, response: int, number: int) -> ShownStep:
+    if not number or response >= len(item.responses):
+        raise Http404
+    for shown in steps_shown(item.responses[response].turns):
+        if shown.number == number:
+            return shown
+    raise Http404
 
 
 @for_work

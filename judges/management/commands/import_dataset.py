@@ -20,22 +20,26 @@ from annotation.importers import (
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.images import read_generic_with_images
+from annotation.importers.rows import one_of
+from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
-from annotation.peers.formats import FORMATS, GENERIC
+from annotation.peers.formats import FORMATS, GENERIC, TRACES
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from annotation.services.images import image_folder
 from judges.services.judgments import bundle_import
 
-# Options of one kind alone, with that kind; and those that count something, with what they count.
-OWN_OPTIONS = {
-    "labels_per_item": "alpaca-human",
-    "criteria": "generic",
-    "map": "generic",
-    "metrics": "judge-bench-nlp",
+# Options of some kinds alone, with these kinds; and those that count something, with what they count.
+OWN_OPTIONS: dict[str, tuple[str, ...]] = {
+    "labels_per_item": ("alpaca-human",),
+    "criteria": (GENERIC, *TRACES),
+    "map": (GENERIC,),
+    "metrics": ("judge-bench-nlp",),
+    "judge_by": tuple(TRACES),
+    "hide": tuple(TRACES),
 } | dict.fromkeys(
-    ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
+    ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), ("stackexchange",)
 )
 COUNTS = {
     "per_topic": "at most N questions of a category, chosen by --seed.",
@@ -84,7 +88,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--criteria",
             choices=criteria_sets(),
-            help="generic: a ready-made set of criteria, for rubrics that declare none.",
+            help="generic: a ready-made set of criteria, for rubrics that declare none; traces: for --judge-by rubric.",
+        )
+        parser.add_argument(
+            "--judge-by",
+            choices=JUDGED,
+            help="inspect, langfuse, opentelemetry: what is judged of each trace (default: first-wrong-step).",
+        )
+        parser.add_argument(
+            "--hide",
+            nargs="+",
+            choices=HIDDEN,
+            help="inspect, langfuse, opentelemetry: what annotators and judges don't see.",
         )
         parser.add_argument(
             "--metrics",
@@ -136,17 +151,22 @@ class Command(BaseCommand):
     def _read(self, options: dict[str, Any]) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
         for name, owner in OWN_OPTIONS.items():
-            if options[name] is not None and kind != owner:
-                raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
+            if options[name] is not None and kind not in owner:
+                raise CommandError(
+                    f"--{name.replace('_', '-')} is an option of {one_of(owner)}, not of {kind}."
+                )
         if kind == "alpaca-human":
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
         if kind == "judge-bench-nlp":
             return read_judge_bench_nlp(path, metrics=options["metrics"] or ())
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
+        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
+        if kind in TRACES:
+            judged = options["judge_by"] or TraceOptions().judged
+            return TRACES[kind](path, TraceOptions(judged, options["hide"] or (), criteria))
         if kind != GENERIC:
             return FORMATS[kind].read(Path(path))
-        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         try:
             mapping = read_mapping(options["map"] or ())
         except ValueError as error:

@@ -3,10 +3,11 @@
 import pytest
 from django.template.loader import render_to_string
 
+from annotation.domain.conversation import Turn
 from annotation.forms.work import WorkForm
 from annotation.kinds import ValueRules, kind_of, validate_value
 from annotation.kinds.base import letter_of
-from annotation.kinds.shown import ShownAspect, ShownItem, ShownResponse, ShownTurn
+from annotation.kinds.shown import ShownAspect, ShownItem, ShownResponse
 from annotation.models import Study
 from annotation.templatetags.ranking import ranking_of
 
@@ -104,7 +105,7 @@ def test_the_page_marks_who_share_a_rank():
 
 
 def test_answers_are_rendered_alike_whatever_their_form():
-    turns = (ShownTurn("assistant", "**One**"), ShownTurn("user", "And?"))
+    turns = (Turn("assistant", "**One**"), Turn("user", "And?"))
     item = item_of(kind="answer_ranking", responses=(ShownResponse("**Two**"), ShownResponse("x", turns)))
     page = render_to_string(
         "annotation/annotator/kinds/answer_ranking.html", {"item": item, "fields": {}, "study": Study()}

@@ -99,10 +99,10 @@ JSONL = {
     "conversation of texts": (pair(conversation=["Hello."]), 1, "conversation[0]", "expected an object"),
     "turn without role": (pair(conversation=[{"text": "a"}]), 1, "conversation[0].role", "missing"),
     "turn of somebody else": (
-        pair(conversation=[{"role": "user", "text": "a"}, {"role": "tool", "text": "b"}]),
+        pair(conversation=[{"role": "user", "text": "a"}, {"role": "narrator", "text": "b"}]),
         1,
         "conversation[1].role",
-        "expected user or assistant, found 'tool'",
+        "expected system, user, assistant or tool, found 'narrator'",
     ),
     "turn without text": (
         pair(conversation=[{"role": "user", "text": " "}]),
