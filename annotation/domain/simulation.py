@@ -2,7 +2,8 @@
 
 For an item with margin `m` (how much better the first response is, -2 to 2) and log length ratio `l`, an annotator
 sees `s = logit(accuracy) * m + length_bias * l`. A tie has probability `tie_rate * exp(-|s|)`; otherwise the first
-response wins with probability `1 / (1 + exp(-s))`.
+response wins with probability `1 / (1 + exp(-s))`: the difference that decides is `s` plus logistic noise. How much
+better a response is called follows from how large this difference is.
 
 Of the other kinds an annotator knows the truth of an item and misses it part by part: a rating or an answer is the
 true one with probability `accuracy`, else the next point or the opposite; a ranking is the true one with normal noise
@@ -15,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_LOG_RATIO = 2.0
+BETTER_FROM, MUCH_FROM = 1.0, 2.5
+"""From which difference a response is better, and much better, in log-odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,16 @@ def choice_probabilities(
     person: SimulatedAnnotator, *, margin: float, length_1: int, length_2: int
 ) -> tuple[float, float, float]:
     """Return the probabilities of (tie, first better, second better); they add up to 1."""
-    ratio = math.log2(max(length_1, 1) / max(length_2, 1))
-    ratio = max(-MAX_LOG_RATIO, min(MAX_LOG_RATIO, ratio))
-    seen = math.log(person.accuracy / (1 - person.accuracy)) * margin + person.length_bias * ratio
+    seen = _difference(person, margin, length_1, length_2)
     tie = person.tie_rate * math.exp(-abs(seen))
     first = (1 - tie) / (1 + math.exp(-seen))
     return tie, first, 1 - tie - first
+
+
+def _difference(person: SimulatedAnnotator, margin: float, length_1: int, length_2: int) -> float:
+    ratio = math.log2(max(length_1, 1) / max(length_2, 1))
+    ratio = max(-MAX_LOG_RATIO, min(MAX_LOG_RATIO, ratio))
+    return math.log(person.accuracy / (1 - person.accuracy)) * margin + person.length_bias * ratio
 
 
 def draw_choice(
@@ -60,6 +67,32 @@ def draw_choice(
     point = numbers.random()
     choice = 0 if point < tie else 1 if point < tie + first else 2
     return choice, person.seconds * math.exp(numbers.gauss(0.0, 0.5))
+
+
+def draw_strength(
+    person: SimulatedAnnotator,
+    *,
+    item_key: str,
+    margin: float,
+    length_1: int,
+    length_2: int,
+    choice: int,
+    strengths: Sequence[str],
+) -> str:
+    """Return how much better the chosen response (1 or 2) is; random numbers apart from those of `draw_choice`.
+
+    Parameters
+    ----------
+    strengths : the words that are offered, the weakest first: two or three.
+    """
+    numbers = random.Random(f"{person.seed}/{item_key}/strength")  # noqa: S311
+    towards = _difference(person, margin, length_1, length_2) * (1 if choice == 1 else -1)
+    # The noise, given that the difference has the sign of the choice: the logistic distribution above -towards.
+    above = 1 / (1 + math.exp(-towards))
+    tail = max(numbers.random() * above, 1e-12)
+    size = towards + math.log((1 - tail) / tail)
+    limits = (BETTER_FROM, MUCH_FROM)[-(len(strengths) - 1) :]
+    return strengths[sum(size >= limit for limit in limits)]
 
 
 def plan_labels(

@@ -137,6 +137,7 @@ class StudyForm(forms.ModelForm[Study]):
             "kind": forms.RadioSelect,
             "sampling": forms.RadioSelect,
             "tie_policy": forms.RadioSelect,
+            "preference_points": forms.RadioSelect,
             "qualification_rule": forms.RadioSelect,
             "pay_basis": forms.RadioSelect,
             "guidelines": forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
@@ -322,7 +323,7 @@ class StudyForm(forms.ModelForm[Study]):
                     data[name] = column.get_default()
                     self.errors.pop(name, None)
 
-        drop(*({"criteria", "ask_strength", "tie_policy", "qualification_rule"} - asks))
+        drop(*({"criteria", "preference_points", "tie_policy", "qualification_rule"} - asks))
         if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
             drop("tie_policy")
         if data.get("sampling") != ItemSampling.LENGTH_BALANCED:

@@ -39,6 +39,7 @@ from annotation.importers.rows import (
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
+from annotation.kinds.grades import STRENGTHS
 from annotation.kinds.rubric import POINTS
 
 FIELDS = (
@@ -237,7 +238,8 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         n_responses=len(responses),
         complete=False,
         both_bad=True,
-        strength=True,
+        strengths=tuple(STRENGTHS),
+        graded=True,
         criteria=tuple(builder.criteria),
         aspects=tuple(aspect[0] for aspect in aspects),
         several=builder.scheme.several,

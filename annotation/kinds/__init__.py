@@ -27,8 +27,8 @@ def register(kind: ItemKind) -> ItemKind:
     return kind
 
 
-PAIRWISE = register(Pairwise())
-for each in (Rubric(), Importance(), Checklist(), AnswerRanking(), Classification()):
+PAIRWISE = Pairwise()
+for each in (PAIRWISE, Rubric(), Importance(), Checklist(), AnswerRanking(), Classification()):
     register(each)
 
 

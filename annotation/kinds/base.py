@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from annotation.domain.grading import AnswerGrade
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
 from annotation.kinds.values import Stored, Value, ValueRules
 
@@ -191,6 +192,12 @@ class ItemKind:
         """
         raise NotImplementedError
 
+    def points(self, rules: ValueRules) -> tuple[PreferencePoint, ...]:  # noqa: ARG002
+        """What can be chosen on a scale of preference, from the strongest for A to the strongest for B, "both bad"
+        last; nothing where answers are no preferences.
+        """
+        return ()
+
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """An answer, given as form fields, in the order in which a person would say it."""
         raise NotImplementedError
@@ -238,13 +245,20 @@ class ItemKind:
     # --- simulated annotators ------------------------------------------------------------------------------------
 
     def draw(
-        self, person: SimulatedAnnotator, *, item: str, metadata: Mapping[str, Any], lengths: Sequence[int]
+        self,
+        person: SimulatedAnnotator,
+        *,
+        item: str,
+        metadata: Mapping[str, Any],
+        lengths: Sequence[int],
+        rules: ValueRules | None = None,
     ) -> tuple[Value, float]:
         """A canonical value that this person gives, and the seconds that it takes; the same for the same arguments.
 
-        `metadata["truth"]` is the canonical value that is held to be right, `lengths` are those of the responses.
+        `metadata["truth"]` is the canonical value that is held to be right, `lengths` are those of the responses,
+        `rules` what the study asks.
         """
-        del lengths
+        del lengths, rules
         chance = random.Random(f"{person.seed}/{item}")  # noqa: S311  (a simulation, not a secret)
         value = self.missed(person, metadata["truth"], chance)
         return value, person.seconds * math.exp(chance.gauss(0.0, 0.5))

@@ -8,7 +8,6 @@ from annotation.domain.errors import LabelValueError
 
 DEFAULT_KIND = "pairwise"
 TIE = 0
-STRENGTHS = ("slightly", "much")
 MAX_RATING = 5
 MAX_QUOTED = 60
 
@@ -23,7 +22,8 @@ class ValueRules:
     kind: str = DEFAULT_KIND
     ties: bool = True
     both_bad: bool = False  # a tie may say that both are bad
-    strength: bool = False  # a preference may say how strong it is
+    strengths: tuple[str, ...] = ()  # the words that say how strong a preference is
+    graded: bool = False  # a preference may have a grade: a number between the two responses
     cannot_tell: bool = True  # an aspect may be answered with null
     several: bool = False  # more than one category may be chosen
     n_responses: int = 2

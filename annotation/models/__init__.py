@@ -30,7 +30,7 @@ from annotation.models.quality import (
     Intervention,
     ItemReport,
 )
-from annotation.models.rules import ItemSampling, PayBasis, QualificationRule, TiePolicy
+from annotation.models.rules import ItemSampling, PayBasis, PreferencePoints, QualificationRule, TiePolicy
 from annotation.models.studies import (
     GuidelinesRevision,
     Invitation,

@@ -3,6 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from annotation.kinds.grades import POINTS
 from annotation.models.datasets import Dataset
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
@@ -41,6 +42,12 @@ class TiePolicy(models.TextChoices):
     BOTH_BAD = "both_bad", "Ties, and both bad"
 
 
+class PreferencePoints(models.IntegerChoices):
+    THREE = 3, "3 points: which one is better"
+    FIVE = 5, "5 points: slightly or much better"
+    SEVEN = 7, "7 points: slightly better, better or much better"
+
+
 class WorkRules(models.Model):
     """How an item is asked and how long it is kept for a person."""
 
@@ -49,7 +56,11 @@ class WorkRules(models.Model):
         default=list, blank=True, help_text="Keys of the rubric's criteria; empty: all."
     )
     tie_policy = models.CharField(max_length=8, choices=TiePolicy.choices, default=TiePolicy.TIE)
-    ask_strength = models.BooleanField(default=False, help_text="Of a preference: slightly, or much better.")
+    preference_points = models.PositiveSmallIntegerField(
+        choices=PreferencePoints.choices,
+        default=PreferencePoints.THREE,
+        help_text="Of pairs: the points of the scale, one fewer where there are no ties.",
+    )
     ask_comment = models.BooleanField(default=False, help_text="An optional comment with every answer.")
     allow_cannot_tell = models.BooleanField(default=True, help_text="In checklists, beside yes and no.")
     allow_changes = models.BooleanField(default=True, help_text="People may change their earlier answers.")
@@ -76,6 +87,11 @@ class WorkRules(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def strengths(self) -> tuple[str, ...]:
+        """The words that say how strong a preference is, the weakest first; none on a scale of 3 points."""
+        return POINTS.get(self.preference_points, ())
 
 
 class QualificationRule(models.TextChoices):

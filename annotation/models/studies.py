@@ -14,6 +14,7 @@ from annotation.models.rules import (
     ItemSampling,
     PayBasis,
     PayRules,
+    PreferencePoints,
     QualificationRule,
     QualificationRules,
     SliceRules,
@@ -56,6 +57,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
                     ("sampling", ItemSampling, "study_sampling_known"),
                     ("qualification_rule", QualificationRule, "study_qualification_rule_known"),
                     ("pay_basis", PayBasis, "study_pay_basis_known"),
+                    ("preference_points", PreferencePoints, "study_preference_points_known"),
                 ]
             ),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="study_overlap_positive"),

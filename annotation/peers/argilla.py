@@ -15,7 +15,7 @@ from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, 
 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
 ANSWERS = {True: "yes", False: "no", None: "cannot tell"}
-CHOICE, STRENGTH, BOTH_BAD, RANKS = "choice", "strength", "both_bad", "ranks"
+CHOICE, STRENGTH, GRADE, BOTH_BAD, RANKS = "choice", "strength", "grade", "both_bad", "ranks"
 CATEGORIES = "categories"
 """A question of several labels, whose value is a list of names."""
 SHOWN = ("instruction", "context", "conversation")
@@ -50,6 +50,8 @@ def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield CHOICE, CHOICES[value[CHOICE]]
         if value.get(STRENGTH):
             yield STRENGTH, value[STRENGTH]
+        if GRADE in value:
+            yield GRADE, value[GRADE]
         if value.get(BOTH_BAD):
             yield BOTH_BAD, "yes"
     yield from value.get("ratings", {}).items()
@@ -84,8 +86,8 @@ def _add(value: dict[str, Any], question: str, answer: Row) -> None:
         if not isinstance(said, str) or said not in known:
             answer.fail("value", f"expected {', '.join(known)}.")
         value[CHOICE] = known[said]
-    elif question == STRENGTH:
-        value[STRENGTH] = said
+    elif question in (STRENGTH, GRADE):
+        value[question] = said
     elif question == BOTH_BAD:
         value[BOTH_BAD] = said == "yes"
     elif question == CATEGORIES:

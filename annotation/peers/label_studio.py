@@ -14,7 +14,7 @@ from annotation.peers.items import PeerItem
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 SIDES = {1: "left", 2: "right"}
-TIE, STRENGTH, BOTH_BAD, CHOICE = "Tie", "strength", "both_bad", "choice"
+TIE, STRENGTH, GRADE, BOTH_BAD, CHOICE = "Tie", "strength", "grade", "both_bad", "choice"
 CATEGORIES = "categories"
 TIED = "tie"
 """The control of ties: in a labeling interface no two controls have one name."""
@@ -62,6 +62,8 @@ def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for name in (STRENGTH, BOTH_BAD):
             if value.get(name):
                 yield {"from_name": name, "type": "choices", "value": {"choices": [str(value[name])]}}
+        if GRADE in value:
+            yield {"from_name": GRADE, "type": "number", "value": {"number": value[GRADE]}}
     if CATEGORIES in value:
         chosen = [name for name, is_chosen in value[CATEGORIES].items() if is_chosen]
         yield {"from_name": CATEGORIES, "type": "choices", "value": {"choices": chosen}}
@@ -120,6 +122,8 @@ def _value(annotation: Row) -> dict[str, Any]:
             value[CATEGORIES] = choices
         elif name in (STRENGTH, BOTH_BAD):
             value[name] = chosen == "True" if name == BOTH_BAD else chosen
+        elif name == GRADE and "number" in said:
+            value[GRADE] = said["number"]
         elif "rating" in said:
             value.setdefault("ratings", {})[name] = said["rating"]
         elif "number" in said:

@@ -15,15 +15,15 @@ import yaml
 from annotation.domain.conversation import flatten
 from annotation.importers.records import EMPTY
 from annotation.kinds import kind_of
+from annotation.kinds.grades import MOST, STRENGTHS
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.rubric import POINTS
-from annotation.kinds.values import STRENGTHS
 from annotation.peers.benchmarks import member_path
 from annotation.peers.items import PeerItem
 from annotation.peers.records import fields_of_item
 
 CONFIG, ITEMS, STATES, STATE = "config.yaml", "data/items.jsonl", "annotation_output", "user_state.json"
-CHOICE, STRENGTH, BOTH_BAD = "choice", "strength", "both_bad"
+CHOICE, STRENGTH, GRADE, BOTH_BAD = "choice", "strength", "grade", "both_bad"
 RATINGS, ANSWERED, RANKS, CATEGORIES = "ratings", "answers", "ranks", "categories"
 SIDES = {1: "A", 2: "B", 0: "tie"}
 ANSWERS = {True: "Yes", False: "No", None: "Cannot tell"}
@@ -150,6 +150,8 @@ def _said(value: Mapping[str, Any], parts: Mapping[str, str]) -> Iterator[Answer
         yield CHOICE, "selection", SIDES[value[CHOICE]]
         if value.get(STRENGTH):
             yield STRENGTH, value[STRENGTH], value[STRENGTH]
+        if GRADE in value:
+            yield GRADE, GRADE, str(value[GRADE])
         if value.get(BOTH_BAD):
             yield BOTH_BAD, "yes", "yes"
     for scheme in (RATINGS, ANSWERED, CATEGORIES, RANKS):
@@ -198,7 +200,12 @@ SCHEMES: Mapping[str, Callable[[_Project], dict[str, Any]]] = {
         "items_key": CANDIDATES,
         "allow_tie": True,
     },
-    STRENGTH: lambda _: _radio_scheme(STRENGTH, "How much better?", STRENGTHS),
+    STRENGTH: lambda _: _radio_scheme(STRENGTH, "How much better?", tuple(STRENGTHS)),
+    GRADE: lambda _: {
+        "annotation_type": "number",
+        "name": GRADE,
+        "description": f"How much better is the first response, from {-MOST:g} to {MOST:g}?",
+    },
     BOTH_BAD: lambda _: _radio_scheme(BOTH_BAD, "Are both responses bad?", ("yes", "no")),
     RATINGS: lambda _: _rows_scheme(RATINGS, "Rate the response on each criterion.", tuple(POINTS)),
     ANSWERED: lambda _: _rows_scheme(ANSWERED, "Answer each question.", tuple(ANSWERS.values())),

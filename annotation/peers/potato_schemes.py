@@ -1,5 +1,6 @@
 """What a Potato project asked, by its `annotation_schemes`, and what answers to them mean."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,6 +9,7 @@ from annotation.importers.errors import quoted
 from annotation.importers.records import Value
 from annotation.importers.rows import Row, one_of
 from annotation.kinds import KINDS
+from annotation.kinds.grades import MOST, graded_value
 from annotation.kinds.rubric import POINTS
 from annotation.peers.potato import (
     ANSWERED,
@@ -15,6 +17,7 @@ from annotation.peers.potato import (
     BOTH_BAD,
     CATEGORIES,
     CHOICE,
+    GRADE,
     RANKS,
     RATINGS,
     SIDES,
@@ -55,7 +58,7 @@ class Schemes:
         if type == "pairwise" and scheme.get("mode") in (None, "binary", "scale"):
             self._read[name] = CHOICE, scheme
             self._items_key = scheme.text("items_key")
-        elif type == "radio" and name in (STRENGTH, BOTH_BAD):
+        elif (type == "radio" and name in (STRENGTH, BOTH_BAD)) or (type == "number" and name == GRADE):
             self._read[name] = name, scheme
         elif type == "likert" and scheme.get("size") == len(POINTS):
             self._read[name] = RATINGS, scheme
@@ -89,8 +92,8 @@ class Schemes:
             if name not in self._read or not given:
                 continue
             field, scheme = self._read[name]
-            if field in (CHOICE, STRENGTH, BOTH_BAD):
-                found.setdefault(CHOICE, {}).update(_chosen(state, name, field, given))
+            if field in (CHOICE, STRENGTH, GRADE, BOTH_BAD):
+                found.setdefault(CHOICE, {}).update(_chosen(state, name, field, given, scheme))
             elif scheme.get("annotation_type") == "likert":
                 answer = _single(state, name, given)
                 found.setdefault(field, {})[_slug(name)] = self._answer(state, name, field, answer)
@@ -163,21 +166,39 @@ def _given(state: Row) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _chosen(state: Row, name: str, field: str, given: Mapping[str, Any]) -> Value:
+def _chosen(state: Row, name: str, field: str, given: Mapping[str, Any], scheme: Row) -> Value:
     if field == STRENGTH:
         return {STRENGTH: _single(state, name, given)}
+    if field == GRADE:
+        return {GRADE: _number(state, name, _single(state, name, given))}
     if field == BOTH_BAD:
         return {BOTH_BAD: True} if _single(state, name, given) == "yes" else {}
     if "scale_value" in given:
-        try:
-            scale = float(given["scale_value"])
-        except (TypeError, ValueError):
-            state.fail(name, f"expected a number, found {quoted(given['scale_value'])}.")
-        return {CHOICE: 0 if scale == 0 else 1 if scale < 0 else 2}
+        return _of_scale(state, name, _number(state, name, given["scale_value"]), scheme)
     side = given.get("selection")
     if not isinstance(side, str) or side not in CHOICES:
         state.fail(name, f"expected {one_of(CHOICES)}, found {quoted(side)}.")
     return {CHOICE: CHOICES[side]}
+
+
+def _of_scale(state: Row, name: str, said: float, scheme: Row) -> Value:
+    """A place on a slider, which is negative towards the first response, as a choice and its grade."""
+    ends = scheme.mapping("scale")
+    known = (ends.get("min"), ends.get("max"))
+    widest = max((abs(end) for end in known if isinstance(end, int | float)), default=MOST) or MOST
+    if abs(said) > widest:
+        state.fail(name, f"expected a number from {-widest:g} to {widest:g}, found {quoted(said)}.")
+    return graded_value("grade", -said * MOST / widest if said else 0.0)
+
+
+def _number(state: Row, name: str, said: object) -> float:
+    try:
+        number = float(said)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        state.fail(name, f"expected a number, found {quoted(said)}.")
+    return number
 
 
 def _single(state: Row, name: str, given: Mapping[str, Any]) -> Any:

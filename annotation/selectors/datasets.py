@@ -13,6 +13,7 @@ from django.db.models.functions import Length
 from annotation.domain.conversation import as_messages, context_for_judging
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import CategoryScheme
+from annotation.kinds.grades import STRENGTHS
 from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
 from annotation.models.datasets import Aspect
 
@@ -355,6 +356,9 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             kind,
             n_responses=n,
             complete=False,
+            both_bad=True,
+            strengths=tuple(STRENGTHS),
+            graded=True,
             criteria=criteria,
             aspects=tuple(aspects.get(instruction_id, ())),
             several=several,

@@ -68,7 +68,7 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         kind=study.kind,
         ties=study.tie_policy != TiePolicy.OFF,
         both_bad=study.tie_policy == TiePolicy.BOTH_BAD,
-        strength=study.ask_strength,
+        strengths=study.strengths,
         cannot_tell=study.allow_cannot_tell,
     )
     if not kind_of(study.kind).parts:

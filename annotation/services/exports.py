@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from annotation.domain.pseudonyms import pseudonym
 from annotation.kinds import KINDS, kind_of, kinds_with
+from annotation.kinds.grades import grade_of
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
 from annotation.models.work import LabelQuerySet
 from web.batches import batched
@@ -51,7 +52,13 @@ _READ = (
     _read("is_simulated", "boolean", "annotator__is_simulated", "True: a simulation, not a person."),
     _read("value", "json", "value", "The label, in the canonical order of the responses."),
     _read("choice", "integer", "choice", "Of a pair: 1 or 2 = this response is better, 0 = tie."),
-    _read("strength", "text", MADE, "Of a preference: slightly or much, where the study asks."),
+    _read("strength", "text", MADE, "Of a preference: slightly, better or much, where the study asks."),
+    _read(
+        "grade",
+        "number",
+        MADE,
+        "Of a pair: how much better the first response is, 3 (much) to -3 (the second is much better).",
+    ),
     _read("both_bad", "boolean", MADE, "Of a tie: both responses are bad, where the study allows it."),
     _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
     _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
@@ -227,6 +234,7 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
     made = {
         "annotator": str(name),
         "strength": value.get("strength"),
+        "grade": grade_of(value) if choice is not None else None,
         "both_bad": value.get("both_bad", False) if choice is not None else None,
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,

@@ -38,7 +38,7 @@ FIXED_ONCE_OPEN = frozenset(
         "balance_categories",
         "criteria",
         "tie_policy",
-        "ask_strength",
+        "preference_points",
         "allow_cannot_tell",
         "training_size",
         "training_dataset",
@@ -128,8 +128,8 @@ def _check_sampling(study: Study) -> None:
 def _check_answers(study: Study) -> None:
     if study.tie_policy == TiePolicy.BOTH_BAD and not _has(study, "both_bad"):
         raise StudyRuleError("tie_policy", "“both bad” is only for pairs")
-    if study.ask_strength and not _has(study, "ask_strength"):
-        raise StudyRuleError("ask_strength", "only pairs have a strength of preference")
+    if study.strengths and not _has(study, "preference_points"):
+        raise StudyRuleError("preference_points", "only pairs have a strength of preference")
     criteria = _texts(study, "criteria")
     if criteria and not _has(study, "criteria"):
         raise StudyRuleError("criteria", "only rubrics have criteria")

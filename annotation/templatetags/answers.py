@@ -1,14 +1,16 @@
 """What an answer to an item says, in words."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django import template
 
-from annotation.kinds import kind_of
+from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.base import NO_ANSWER
+from annotation.kinds.grades import joined
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import spoken
+from annotation.models import Study, TiePolicy
 
 register = template.Library()
 register.filter("spoken", spoken)
@@ -20,6 +22,60 @@ _KEYS = "1234567890ertahlzxcvbn"
 def category_key(place: int) -> str:
     """The key that chooses the category at a place, counted from 0; empty where there are more than keys."""
     return _KEYS[place : place + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class PointOption:
+    """A button of a scale of preference; `key` is printed on it, `keys` choose it, and `id` is its input's."""
+
+    value: str
+    side: str
+    letter: str
+    strength: str
+    key: str
+    keys: str
+    id: str
+    label: str
+    short: str
+    is_chosen: bool
+    both_bad: bool
+
+
+@register.simple_tag
+def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[PointOption, ...]:
+    """The buttons of a scale of 5 or 7 points, of which the form fields may have chosen one.
+
+    Digits count them from the left. A and B are further keys of the weakest preferences, T and X of the others.
+    """
+    fields = fields or {}
+    rules = ValueRules(
+        ties=study.tie_policy != TiePolicy.OFF,
+        both_bad=study.tie_policy == TiePolicy.BOTH_BAD,
+        strengths=study.strengths,
+    )
+    chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
+    found = []
+    for place, point in enumerate(study.kind_info.points(rules), start=1):
+        side = "bad" if point.both_bad else point.letter.lower() or "tie"
+        is_weakest = bool(point.letter) and point.strength == study.strengths[0]
+        further = {"tie": "t", "bad": "x"}.get(side) or (side if is_weakest else "")
+        key = "X" if point.both_bad else str(place)
+        found.append(
+            PointOption(
+                value=point.value,
+                side=side,
+                letter=point.letter,
+                strength=point.strength,
+                key=key,
+                keys=" ".join(dict.fromkeys(each for each in (key.lower(), further) if each)),
+                id=f"choice-{side}" + (f"-{point.strength}" if point.letter and not is_weakest else ""),
+                label=point.words,
+                short="Both bad" if point.both_bad else point.words,
+                is_chosen=point.value == chosen,
+                both_bad=point.both_bad,
+            )
+        )
+    return tuple(found)
 
 
 @register.simple_tag(name="answer_words")

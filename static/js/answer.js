@@ -1,31 +1,23 @@
-// What every answer may have beside its choice: a strength, which belongs to a preference only, and a comment.
+// What every answer may have beside its choice: how strong a preference is, and a comment.
 "use strict";
 (() => {
-  const strengths = (form) => [...form.querySelectorAll("[data-strength] input")];
-  const isPreference = (form) => form.querySelector('[data-choice="a"]:checked, [data-choice="b"]:checked') !== null;
-
-  // A tie has no strength: what is not asked is neither required nor sent.
-  const sync = (form) => {
-    const asked = isPreference(form);
-    strengths(form).forEach((input) => {
-      input.required = asked;
-      input.disabled = !asked;
+  // On a scale of preference the keys A and B choose a side where it is weakest; pressed again they go a step further.
+  const letterMove = (form, letter) => {
+    const inputs = [...form.querySelectorAll(`[data-points] [data-choice="${letter}"]`)];
+    if (letter === "a") inputs.reverse(); // the weakest first
+    const next = Math.min(inputs.findIndex((input) => input.checked) + 1, inputs.length - 1);
+    inputs.forEach((input, place) => {
+      const label = input.closest("label");
+      const keys = label.dataset.key.split(" ").filter((key) => key !== letter);
+      label.dataset.key = (place === next ? [...keys, letter] : keys).join(" ");
     });
   };
+  const sync = (form) => ["a", "b"].forEach((letter) => letterMove(form, letter));
   const syncAll = () => document.querySelectorAll("form").forEach(sync);
 
-  // In the capture phase, so that whoever asks the form whether it is complete hears of it.
-  document.addEventListener(
-    "input",
-    (event) => {
-      if (!event.target.matches?.("[data-choice]")) return;
-      const form = event.target.form;
-      // Another choice is another question: how much better was said of the first.
-      if (form) strengths(form).forEach((input) => (input.checked = false));
-      if (form) sync(form);
-    },
-    { capture: true },
-  );
+  document.addEventListener("input", (event) => {
+    if (event.target.matches?.("[data-points] [data-choice]")) sync(event.target.form);
+  });
 
   // The comment: its field is ready to be typed into when it opens, and Escape goes back to the keys.
   const box = (element) => element.closest?.("[data-comment]");

@@ -104,14 +104,14 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
     study = Study(
         kind=kind,
         tie_policy="both_bad" if variant == "full" else "tie",
-        ask_strength=variant == "full",
+        preference_points=7 if variant == "full" else 3,
         ask_comment=variant == "full",
     )
     item = item_of(kind, variant)
     rules = ValueRules(
         kind=kind,
         both_bad=variant == "full",
-        strength=variant == "full",
+        strengths=study.strengths,
         n_responses=len(item.responses),
         criteria=tuple(row.key for row in item.criteria),
         aspects=tuple(row.key for row in item.aspects),

@@ -75,13 +75,37 @@ def test_the_instruction_is_held_by_its_key_and_let_go_by_escape(live_server, pa
 @pytest.mark.parametrize("window", [PHONE, SMALL], ids=["390", "360"])
 def test_buttons_say_what_they_choose(live_server, new_context: Callable[..., BrowserContext], window):
     page = new_context(viewport=window, has_touch=True, is_mobile=True).new_page()
-    open_long(page, live_server, long_work("pairwise", tie_policy="both_bad", ask_strength=True))
+    open_long(page, live_server, long_work("pairwise", tie_policy="both_bad"))
     for words in ("A is better", "Tie", "Both bad", "B is better"):
         choice = page.locator(".answer-bar label.choice", has_text=words)
         expect(choice.get_by_text(words, exact=True)).to_be_visible()
         assert choice.evaluate("one => one.scrollWidth <= one.clientWidth")
     page.locator(".answer-bar label.choice", has_text="B is better").tap()
     assert answer_of(page)["choice"] == "2"
+    assert_no_sideways_scroll(page)
+
+
+@pytest.mark.parametrize("right_to_left", [False, True], ids=["ltr", "rtl"])
+@pytest.mark.parametrize("window", [PHONE, SMALL], ids=["390", "360"])
+def test_seven_points_are_one_row_of_buttons(live_server, new_context, window, right_to_left):
+    page = new_context(viewport=window, has_touch=True, is_mobile=True).new_page()
+    open_long(page, live_server, long_work("pairwise", tie_policy="both_bad", preference_points=7))
+    if right_to_left:
+        page.evaluate("document.documentElement.dir = 'rtl'")
+    points = page.locator("[data-points] label.choice:not(.choice-bad)").all()
+    boxes = [point.bounding_box() for point in points]
+    assert len({box["y"] for box in boxes}) == 1
+    assert min(min(box["height"], box["width"]) for box in boxes) >= 44
+    places = [box["x"] for box in boxes]
+    assert places == sorted(places, reverse=right_to_left)
+    assert all(point.evaluate("one => one.scrollWidth <= one.clientWidth") for point in points)
+    # A better answer A is chosen on the side on which answer A stands; the names have every word.
+    named = page.get_by_role("radio", name="A is much better")
+    assert named.evaluate("one => one.closest('label').getBoundingClientRect().x") == places[0]
+    points[6].tap()
+    assert answer_of(page)["choice"] == "2-much"
+    page.get_by_role("radio", name="Both bad").tap()
+    assert answer_of(page)["choice"] == "bad"
     assert_no_sideways_scroll(page)
 
 
@@ -106,7 +130,9 @@ def test_report_and_break_are_two_taps_away(live_server, phone: Page, words: str
 @pytest.mark.parametrize("kind", ["pairwise", "rubric"])
 def test_tab_in_a_bar_does_not_move_the_page(live_server, new_context, kind: str, window):
     page = new_context(viewport=window).new_page()
-    open_long(page, live_server, long_work(kind, ask_comment=True, ask_strength=kind == "pairwise"))
+    open_long(
+        page, live_server, long_work(kind, ask_comment=True, preference_points=5 if kind == "pairwise" else 3)
+    )
     press(page, "a" if kind == "pairwise" else "3")
     page.evaluate("scrollTo({ top: 200, behavior: 'instant' })")
     for bar in (".answer-bar", ".topbar"):

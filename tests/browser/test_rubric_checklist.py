@@ -156,26 +156,40 @@ class TestPair:
     def test_a_preference_has_a_strength(self, kinds: str, page: Page):
         page.goto(f"{kinds}/pairwise/full/")
         submit = page.get_by_role("button", name="Submit")
-        strength = page.locator("[data-strength]")
-        expect(strength).to_be_hidden()
-        press(page, "a")
-        expect(strength).to_be_visible()
         expect(submit).to_be_disabled()
-        press(page, "2")
+        press(page, "6")
         expect(submit).to_be_enabled()
-        press(page, "b")
-        expect(submit).to_be_disabled()
-        press(page, "1")
         press(page, "Enter")
         expect(page.locator("#read")).to_be_visible()
-        assert "{'choice': 2, 'strength': 'slightly'}" in read(page)
+        assert "{'choice': 2, 'strength': 'better'}" in read(page)
+
+    @pytest.mark.parametrize(
+        ("keys", "chosen"),
+        [
+            ("1", "1-much"),
+            ("7", "2-much"),
+            ("a", "1-slightly"),
+            ("aa", "1-better"),
+            ("aaa", "1-much"),
+            ("aaaa", "1-much"),
+            ("ab", "2-slightly"),
+            ("aabb", "2-better"),
+            ("1a", "1-much"),
+            ("t", "0"),
+            ("4", "0"),
+            ("4a", "1-slightly"),
+        ],
+    )
+    def test_one_key_a_point_and_a_side_that_grows_stronger(self, kinds: str, page: Page, keys, chosen):
+        page.goto(f"{kinds}/pairwise/full/")
+        for key in keys:
+            press(page, key)
+        expect(page.locator("[data-points] input:checked")).to_have_value(chosen)
 
     def test_a_tie_and_both_bad_have_none(self, kinds: str, page: Page):
         page.goto(f"{kinds}/pairwise/full/")
-        press(page, "a")
         press(page, "2")
         press(page, "x")
-        expect(page.locator("[data-strength]")).to_be_hidden()
         press(page, "Enter")
         expect(page.locator("#read")).to_be_visible()
         assert "{'choice': 0, 'both_bad': True}" in read(page)
@@ -201,11 +215,10 @@ class TestPair:
     def test_by_touch_on_a_phone(self, kinds: str, phone: Page):
         phone.goto(f"{kinds}/pairwise/full/")
         assert_no_sideways_scroll(phone)
-        phone.locator("label.choice[for=choice-a]").tap()
         for label in phone.locator(".answer-bar label.choice").all():
             box = label.bounding_box()
             assert min(box["height"], box["width"]) >= 44
-        phone.locator("label[for=strength-much]").tap()
+        phone.locator("label[for=choice-a-much]").tap()
         phone.get_by_role("button", name="Submit").tap()
         assert "'strength': 'much'" in read(phone)
 
@@ -222,14 +235,11 @@ class TestWithoutScript:
         page.get_by_role("button", name="Submit").click()
         assert "'completeness': 4" in read(page)
 
-    def test_a_strength_that_is_missing_is_asked_for(self, kinds: str, page: Page):
+    def test_a_point_is_one_plain_radio(self, kinds: str, page: Page):
         page.goto(f"{kinds}/pairwise/full/")
-        page.locator("label.choice[for=choice-a]").click()
+        page.locator("label.choice[for=choice-b-better]").click()
         page.get_by_role("button", name="Submit").click()
-        expect(page.get_by_role("alert")).to_have_text("Say how much better A is: slightly, or much.")
-        page.locator("label[for=strength-much]").click()
-        page.get_by_role("button", name="Submit").click()
-        assert "'strength': 'much'" in read(page)
+        assert "{'choice': 2, 'strength': 'better'}" in read(page)
 
     def test_a_tie_needs_no_strength(self, kinds: str, page: Page):
         page.goto(f"{kinds}/pairwise/full/")

@@ -114,7 +114,7 @@ def test_no_key_that_scrolls_changes_an_answer(
 ):
     touch = window == PHONE
     page = new_context(viewport=window, has_touch=touch).new_page()
-    rules = {"pairwise": {"ask_strength": True}, "importance": {"tie_policy": "off"}}.get(kind, {})
+    rules = {"pairwise": {"preference_points": 5}, "importance": {"tie_policy": "off"}}.get(kind, {})
     open_long(page, live_server, long_work(kind, **rules))
     faults = []
     for how in ways_to_answer(page, kind, tap=touch):
@@ -131,9 +131,9 @@ def test_no_key_that_scrolls_changes_an_answer(
 
 
 def test_the_label_of_somebody_who_scrolled_is_what_they_chose(live_server, page: Page):
-    person = long_work("pairwise", ask_strength=True)
+    person = long_work("pairwise", preference_points=5)
     open_long(page, live_server, person)
-    for key in ("a", "2", "ArrowDown", "Space", "End", "Enter"):
+    for key in ("a", "a", "ArrowDown", "Space", "End", "Enter"):
         press(page, key)
     expect(page.locator(".progress-label")).to_have_text("1 of 2")
     label = Label.objects.get()

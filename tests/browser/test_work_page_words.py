@@ -23,16 +23,20 @@ def test_no_key_is_shown_without_scripts(live_server, new_context, study):
     assert page.locator("kbd:visible").count() == 0
 
 
-@pytest.mark.parametrize("strength", [False, True])
-def test_the_decision_stays_in_view_at_200_percent(live_server, new_context, study, strength):
-    Study.objects.update(ask_strength=strength)
+@pytest.mark.parametrize("points", [3, 7])
+def test_the_decision_stays_in_view_at_200_percent(live_server, new_context, study, points):
+    Study.objects.update(preference_points=points)
     page = new_context(viewport={"width": 640, "height": 400}).new_page()  # what is left of 1280 by 800
     open_work(page, live_server, study)
     page.wait_for_load_state("load")
     for chosen in (False, True):
         if chosen:
             press(page, "a")
-        for shown in (radio(page, "a"), radio(page, "b"), page.locator(".answer-bar button[type=submit]")):
+        for shown in (
+            radio(page, "a").first,
+            radio(page, "b").last,
+            page.locator(".answer-bar button[type=submit]"),
+        ):
             box = shown.bounding_box()
             assert box is not None
             assert box["y"] >= 0

@@ -106,16 +106,26 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     columns["judges_modelrequest"].remove(
         "lease_until"
     )  # a worker's row has it now, and of these the time is over
+    columns["annotation_study"].remove("ask_strength")  # a scale of 5 points today
+    with site.connection() as connection:
+        connection.execute("UPDATE annotation_study SET ask_strength = true WHERE id = 1")
+        connection.commit()
+    strengths = {"annotation_study": ["id", "ask_strength"]}
+    asked_before = site.rows(strengths)
     before = site.rows(columns)
     upgraded = site.manage("migrate")
     assert upgraded.returncode == 0, upgraded.stderr
     assert site.rows(columns) == before
+    points = dict(site.rows({"annotation_study": ["id", "preference_points"]})["annotation_study"])
+    assert points == {study: 5 if asks else 3 for study, asks in asked_before["annotation_study"]}
+    assert set(points.values()) == {3, 5}
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     undone = site.manage("shell", "--verbosity", "0", code=UNDO)
     assert undone.returncode == 0, undone.stderr
     request_undone(site, asked)
     assert site.rows(columns) == before
+    assert site.rows(strengths) == asked_before
     again = site.manage("shell", "--verbosity", "0", code=f"{AGAIN}{PAGES}")
     assert again.returncode == 0, again.stderr
     assert site.rows(columns) == before

@@ -1,5 +1,6 @@
 """Filters and tags of the interface: what they print for numbers, for nothing, and for odd input."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -145,11 +146,38 @@ def test_bar_marks_what_was_chosen(choice, name):
 def test_bar_asks_what_the_study_asks():
     assert "Tie" not in bar({}, tie_policy="off")
     assert "Both bad" not in bar({}, tie_policy="tie")
-    assert "How much better?" not in bar({})
+    assert "slightly" not in bar({})
     assert "<textarea" not in bar({})
-    html = bar({"choice": "1", "strength": "much", "comment": "<b>"}, ask_strength=True, ask_comment=True)
-    assert html.count(" checked") == 2
+    html = bar({"choice": "1-much", "comment": "<b>"}, preference_points=5, ask_comment=True)
+    assert html.count(" checked") == 1
     assert "&lt;b&gt;</textarea>" in html
+
+
+@pytest.mark.parametrize(
+    ("points", "ties", "values"),
+    [
+        (5, "tie", ["1-much", "1-slightly", "0", "2-slightly", "2-much"]),
+        (5, "off", ["1-much", "1-slightly", "2-slightly", "2-much"]),
+        (7, "tie", ["1-much", "1-better", "1-slightly", "0", "2-slightly", "2-better", "2-much"]),
+        (7, "both_bad", ["1-much", "1-better", "1-slightly", "0", "2-slightly", "2-better", "2-much", "bad"]),
+    ],
+)
+def test_bar_has_a_button_and_a_key_for_each_point(points, ties, values):
+    html = bar({"choice": values[0]}, preference_points=points, tie_policy=ties)
+    assert re.findall(r'name="choice" value="([^"]+)"', html) == values
+    assert html.count(" checked") == 1
+    keys = re.findall(r'<label [^>]*data-key="([^"]+)"', html)
+    weakest = (values.index("1-slightly"), values.index("2-slightly"))
+    letters = dict(zip(weakest, "ab", strict=True)) | ({values.index("0"): "t"} if "0" in values else {})
+    for place, (key, value) in enumerate(zip(keys, values, strict=True)):
+        letter = letters.get(place, "")
+        assert key == ("x" if value == "bad" else f"{place + 1} {letter}".strip())
+
+
+def test_bar_shows_a_draft_of_a_version_with_two_fields():
+    html = bar({"choice": "2", "strength": "much"}, preference_points=5)
+    assert html.count(" checked") == 1
+    assert 'value="2-much"' in html.split(" checked")[0].rsplit("<input", 1)[1]
 
 
 def test_fields_and_names_of_criteria():

@@ -12,9 +12,10 @@ from annotation.domain.simulation import (
     SimulatedAnnotator,
     choice_probabilities,
     draw_choice,
+    draw_strength,
     plan_labels,
 )
-from annotation.kinds import kind_of
+from annotation.kinds import ValueRules, kind_of
 
 
 def draw_value(person, *, kind, truth, item_key):
@@ -51,6 +52,43 @@ def test_probabilities_are_probabilities_and_mirror(margin, length_1, length_2, 
     assert math.isclose(tie + first + second, 1)
     mirrored = choice_probabilities(person, margin=-margin, length_1=length_2, length_2=length_1)
     assert mirrored == pytest.approx((tie, second, first))
+
+
+def test_strengths_follow_the_difference_and_change_no_choice():
+    # s = ln 4 for accuracy 0.8 at margin 1. P(difference > t | it is above 0) = sigmoid(s - t) / sigmoid(s).
+    seen = {"margin": 1, "length_1": 9, "length_2": 9}
+    drawn = Counter(
+        draw_strength(CAREFUL, item_key=str(k), choice=1, strengths=("slightly", "better", "much"), **seen)
+        for k in range(6000)
+    )
+    above = lambda limit: (1 / (1 + math.exp(limit - math.log(4)))) / 0.8  # noqa: E731
+    assert drawn["much"] / 6000 == pytest.approx(above(2.5), abs=0.02)
+    assert drawn["better"] / 6000 == pytest.approx(above(1.0) - above(2.5), abs=0.02)
+    five, seven = (
+        ValueRules(strengths=words) for words in (("slightly", "much"), ("slightly", "better", "much"))
+    )
+    for key in map(str, range(200)):
+        given = {"item": key, "metadata": {"margin": 1}, "lengths": [9, 9]}
+        plain, _ = kind_of("pairwise").draw(CAREFUL, **given)
+        values = [kind_of("pairwise").draw(CAREFUL, **given, rules=rules)[0] for rules in (five, seven)]
+        assert all(value["choice"] == plain["choice"] for value in values)
+        assert all(("strength" in value) == bool(value["choice"]) for value in values)
+        assert values[0].get("strength") in (None, "slightly", "much")
+        # The same difference in other words: much better is that on both scales.
+        assert (values[0].get("strength") == "much") == (values[1].get("strength") == "much")
+
+
+def test_a_difference_against_the_choice_is_a_weak_one():
+    seen = {"margin": 2, "length_1": 9, "length_2": 9}
+    against = [
+        draw_strength(CAREFUL, item_key=str(k), choice=2, strengths=("slightly", "much"), **seen)
+        for k in range(500)
+    ]
+    along = [
+        draw_strength(CAREFUL, item_key=str(k), choice=1, strengths=("slightly", "much"), **seen)
+        for k in range(500)
+    ]
+    assert against.count("much") < along.count("much") / 2
 
 
 def test_draws_repeat_and_follow_the_probabilities():

@@ -11,6 +11,7 @@ from annotation.domain.grading import grade
 from annotation.domain.presentation import shown_order
 from annotation.domain.stages import STEPS, stage_after
 from annotation.kinds import ValueRules, from_canonical, kind_of, to_canonical, validate_value
+from annotation.kinds.grades import BETWEEN, POINTS, STRENGTHS, grade_of, graded_value
 from annotation.kinds.values import dense
 
 PAIR = ValueRules()
@@ -18,7 +19,9 @@ RUBRIC = ValueRules(kind="rubric", criteria=("clear", "true"))
 RANKING = ValueRules(kind="importance", aspects=("x", "y"))
 CHECKLIST = ValueRules(kind="checklist", aspects=("x", "y"))
 ANSWERS = ValueRules(kind="answer_ranking", n_responses=3)
-FULL_PAIR = ValueRules(strength=True, both_bad=True)
+SEVEN = tuple(STRENGTHS)
+FULL_PAIR = ValueRules(strengths=SEVEN, graded=True, both_bad=True)
+FIVE_POINTS = ValueRules(strengths=("slightly", "much"))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,10 @@ FULL_PAIR = ValueRules(strength=True, both_bad=True)
         (PAIR, {"choice": 2}),
         (FULL_PAIR, {"choice": 1}),
         (FULL_PAIR, {"choice": 2, "strength": "much"}),
+        (FULL_PAIR, {"choice": 2, "strength": "better"}),
+        (FULL_PAIR, {"choice": 1, "grade": 1.38}),
+        (FULL_PAIR, {"choice": 2, "grade": -3}),
+        (FIVE_POINTS, {"choice": 1, "strength": "slightly"}),
         (FULL_PAIR, {"choice": 0, "both_bad": True}),
         (RUBRIC, {"ratings": {"clear": 1, "true": 5}}),
         (RANKING, {"ranks": {"x": 1, "y": 1}}),
@@ -56,6 +63,15 @@ def test_what_fits_is_returned_as_it_is(rules, value):
         (FULL_PAIR, {"choice": 0, "strength": "much"}, "strength"),
         (FULL_PAIR, {"choice": 1, "strength": "very"}, "strength"),
         (FULL_PAIR, {"choice": 1, "strength": ["much"]}, "strength"),
+        (FIVE_POINTS, {"choice": 1, "strength": "better"}, "strength"),
+        (FIVE_POINTS, {"choice": 1, "grade": 2.0}, "grade"),
+        (FULL_PAIR, {"choice": 1, "grade": -1.0}, "grade"),
+        (FULL_PAIR, {"choice": 2, "grade": 0.0}, "grade"),
+        (FULL_PAIR, {"choice": 0, "grade": 0.1}, "grade"),
+        (FULL_PAIR, {"choice": 1, "grade": 3.01}, "grade"),
+        (FULL_PAIR, {"choice": 1, "grade": True}, "grade"),
+        (FULL_PAIR, {"choice": 1, "grade": float("nan")}, "grade"),
+        (FULL_PAIR, {"choice": 1, "grade": 1.0, "strength": "much"}, "grade"),
         (FULL_PAIR, {"choice": 1, "both_bad": True}, "both_bad"),
         (FULL_PAIR, {"choice": 0, "both_bad": "yes"}, "both_bad"),
         (FULL_PAIR, {"choice": 0, "both_bad": 1}, "both_bad"),
@@ -87,9 +103,7 @@ def test_what_does_not_fit_names_its_field(rules, value, field):
 
 
 PAIRS = st.one_of(
-    st.fixed_dictionaries(
-        {"choice": st.sampled_from([1, 2])}, optional={"strength": st.sampled_from(["slightly", "much"])}
-    ),
+    st.fixed_dictionaries({"choice": st.sampled_from([1, 2])}, optional={"strength": st.sampled_from(SEVEN)}),
     st.fixed_dictionaries({"choice": st.just(0)}, optional={"both_bad": st.just(True)}),
 )
 
@@ -104,6 +118,73 @@ def test_the_shown_order_of_a_pair_is_undone_with_all_that_was_said(annotator, i
     assert {key: canonical[key] for key in canonical if key != "choice"} == {
         key: value[key] for key in value if key != "choice"
     }
+
+
+@given(annotator=st.uuids(), item=st.integers(1, 10**9), grade=st.floats(-3, 3).filter(bool))
+def test_the_shown_order_of_a_grade_is_undone(annotator, item, grade):
+    order = shown_order(annotator, item)
+    value = {"choice": 1 if grade > 0 else 2, "grade": grade}
+    canonical = to_canonical("pairwise", value, order)
+    assert validate_value(canonical, FULL_PAIR) == canonical
+    assert from_canonical("pairwise", canonical, order) == value
+    assert canonical["grade"] == (grade if order == [0, 1] else -grade)
+
+
+@given(annotator=st.uuids(), item=st.integers(1, 10**9), value=PAIRS)
+def test_the_grade_turns_round_with_the_order(annotator, item, value):
+    order = shown_order(annotator, item)
+    shown, canonical = grade_of(value), grade_of(to_canonical("pairwise", value, order))
+    assert canonical == (shown if shown is None or order == [0, 1] else -shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "grade"),
+    [
+        ({"choice": 0}, 0.0),
+        ({"choice": 0, "both_bad": True}, 0.0),
+        ({"choice": 1, "strength": "slightly"}, 1.0),
+        ({"choice": 1, "strength": "better"}, 2.0),
+        ({"choice": 2, "strength": "much"}, -3.0),
+        ({"choice": 2, "grade": -0.25}, -0.25),
+        ({"choice": 1}, None),
+        ({}, None),
+    ],
+)
+def test_a_word_has_one_grade_on_every_scale(value, grade):
+    assert grade_of(value) == grade
+    assert {word for words in POINTS.values() for word in words} == set(STRENGTHS)
+
+
+@pytest.mark.parametrize(
+    ("field", "number", "value"),
+    [
+        ("preference", 1.27, {"choice": 1, "grade": 1.38}),
+        ("preference", 1.5, {"choice": 0}),
+        ("preference", 2, {"choice": 2, "grade": -3.0}),
+        ("share", 0.73, {"choice": 1, "grade": 1.38}),
+        ("share", 0.5, {"choice": 0}),
+        ("grade", -0.5, {"choice": 2, "grade": -0.5}),
+        ("grade", 2, {"choice": 1, "grade": 2.0}),
+        ("preference_strength", -3, {"choice": 1, "strength": "much"}),
+        ("preference_strength", 1, {"choice": 2, "strength": "slightly"}),
+        ("preference_strength", 0, {"choice": 0}),
+        ("preference_strength", 0.5, {"choice": 2, "grade": -0.5}),
+    ],
+)
+def test_a_number_between_the_responses_is_a_choice_and_its_grade(field, number, value):
+    assert graded_value(field, number) == value
+    assert kind_of("pairwise").raw({field: number}, FULL_PAIR) == value
+    assert validate_value(value, FULL_PAIR) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "number"), [("preference", 0.9), ("share", 1.1), ("grade", 4), ("grade", "1"), ("share", True)]
+)
+def test_a_number_outside_of_its_scale_is_refused(field, number):
+    with pytest.raises(LabelValueError, match="expected") as caught:
+        graded_value(field, number)
+    assert caught.value.field == field
+    assert field in BETWEEN
 
 
 def test_what_is_not_said_is_not_stored():

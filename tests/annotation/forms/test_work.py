@@ -7,13 +7,16 @@ from hypothesis import strategies as st
 
 from annotation.forms.work import DAY_MS, MAX_COMMENT, MAX_DRAFT, WorkForm, draft_fields
 from annotation.kinds import ValueRules, from_canonical, kind_of, to_canonical, validate_value
+from annotation.kinds.grades import STRENGTHS
 from annotation.models import Study
 
 STUDY = Study(kind="pairwise")
 COMMENTED = Study(kind="pairwise", ask_comment=True)
 PAIR = ValueRules()
 STRICT_PAIR = ValueRules(ties=False)
-FULL_PAIR = ValueRules(both_bad=True, strength=True)
+SEVEN = tuple(STRENGTHS)
+FULL_PAIR = ValueRules(both_bad=True, strengths=SEVEN)
+FIVE_POINTS = ValueRules(strengths=("slightly", "much"))
 RUBRIC = ValueRules(kind="rubric", criteria=("helpfulness", "instruction_following"))
 CHECKLIST = ValueRules(kind="checklist", aspects=("a 1", "a2"))
 SURE_CHECKLIST = ValueRules(kind="checklist", aspects=("a 1", "a2"), cannot_tell=False)
@@ -25,6 +28,9 @@ SURE_CHECKLIST = ValueRules(kind="checklist", aspects=("a 1", "a2"), cannot_tell
         (PAIR, {"choice": "1"}, {"choice": 1}),
         (PAIR, {"choice": "0"}, {"choice": 0}),
         (PAIR, {"choice": "2", "strength": "much"}, {"choice": 2}),
+        (FULL_PAIR, {"choice": "1-better"}, {"choice": 1, "strength": "better"}),
+        (FIVE_POINTS, {"choice": "2-slightly"}, {"choice": 2, "strength": "slightly"}),
+        # A page or a draft of a version that had the strength in a field of its own.
         (FULL_PAIR, {"choice": "2", "strength": "much"}, {"choice": 2, "strength": "much"}),
         (FULL_PAIR, {"choice": "bad", "strength": "much"}, {"choice": 0, "both_bad": True}),
         (FULL_PAIR, {"choice": "0"}, {"choice": 0}),
@@ -56,13 +62,10 @@ def test_what_was_sent_is_read_and_can_be_filled_in_again(rules, data, value):
         (PAIR, {"choice": "3"}, "Choose an answer first.", "choice"),
         (PAIR, {"choice": "bad"}, "Choose an answer first.", "choice"),
         (STRICT_PAIR, {"choice": "0"}, "Choose an answer first.", "choice"),
-        (FULL_PAIR, {"choice": "1"}, "Say how much better A is: slightly, or much.", "strength"),
-        (
-            FULL_PAIR,
-            {"choice": "2", "strength": "x"},
-            "Say how much better B is: slightly, or much.",
-            "strength",
-        ),
+        (FULL_PAIR, {"choice": "1"}, "Say how much better A is.", "choice"),
+        (FULL_PAIR, {"choice": "2", "strength": "x"}, "Say how much better B is.", "choice"),
+        (FIVE_POINTS, {"choice": "2-better"}, "Say how much better B is.", "choice"),
+        (PAIR, {"choice": "1-much"}, "Choose an answer first.", "choice"),
         (RUBRIC, {}, "Rate helpfulness first.", "rating-helpfulness"),
         (
             RUBRIC,
@@ -145,9 +148,7 @@ def test_a_draft_is_small_and_can_be_stored(fields):
 
 
 PAIRS = st.one_of(
-    st.fixed_dictionaries(
-        {"choice": st.sampled_from([1, 2])}, optional={"strength": st.sampled_from(["slightly", "much"])}
-    ),
+    st.fixed_dictionaries({"choice": st.sampled_from([1, 2])}, optional={"strength": st.sampled_from(SEVEN)}),
     st.fixed_dictionaries({"choice": st.just(0)}, optional={"both_bad": st.just(True)}),
 )
 
@@ -155,7 +156,7 @@ PAIRS = st.one_of(
 @given(value=PAIRS, order=st.permutations([0, 1]))
 def test_a_stored_pair_is_filled_in_as_it_was_shown(value, order):
     shown = from_canonical("pairwise", value, order)
-    rules = ValueRules(both_bad=True, strength="strength" in value)
+    rules = ValueRules(both_bad=True, strengths=SEVEN if "strength" in value else ())
     form = WorkForm(STUDY, rules, kind_of("pairwise").fields(shown))
     assert form.is_valid()
     assert to_canonical("pairwise", form.shown_value, order) == value

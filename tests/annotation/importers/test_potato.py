@@ -81,7 +81,9 @@ def test_sides_that_have_names_and_a_scale(tmp_path):
         ann={str(n): [("scale", "scale_value", value)] for n, value in enumerate(["-2", "0", "1.5"])},
     )
     bundle = read_potato(root)
-    assert [one.value for one in bundle.labels] == [{"choice": 1}, {"choice": 0}, {"choice": 2}]
+    assert [one.value for one in bundle.labels] == [
+        {"choice": 1, "grade": 2.0}, {"choice": 0}, {"choice": 2, "grade": -1.5},
+    ]  # fmt: skip
     assert bundle.instructions[0].text == "Say hi."
 
 

@@ -137,7 +137,12 @@ JSONL = {
     ),
     "explanation is a list": (pair(explanation=["a"]), 1, "explanation", "expected text"),
     "strength of a tie": (pair(gold={"choice": 0, "strength": "much"}), 1, "gold.strength", "a tie is none"),
-    "unknown strength": (pair(gold={"choice": 1, "strength": 2}), 1, "gold.strength", "slightly or much"),
+    "unknown strength": (
+        pair(gold={"choice": 1, "strength": 2}),
+        1,
+        "gold.strength",
+        "slightly, better or much",
+    ),
     "both bad and a preference": (
         pair(gold={"choice": 1, "both_bad": True}),
         1,

@@ -87,7 +87,7 @@ def test_two_queries_for_an_item_and_none_for_one_that_is_known(kind, django_ass
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_that_would_break_blindness_is_shown(kind):
     item = item_make(kind)
-    study = study_of(item, ask_comment=True, ask_strength=True, tie_policy="both_bad")
+    study = study_of(item, ask_comment=True, preference_points=7, tie_policy="both_bad")
     shown = item_shown(study, item, list(range(parts_count(study, item.pk))))
     context = {"study": study, "item": shown, "fields": {}, "submit": "Submit", "error": ""}
     page = repr(shown)
@@ -144,16 +144,12 @@ def test_a_study_asks_for_the_criteria_that_it_names():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rules_of_a_value_are_those_of_the_study(kind):
     item = item_make(kind)
-    loose = value_rules(study_of(item, tie_policy="both_bad", ask_strength=True), item)
+    loose = value_rules(study_of(item, tie_policy="both_bad", preference_points=7), item)
     strict = value_rules(study_of(item, tie_policy="off", allow_cannot_tell=False), item)
     assert (loose.kind, loose.ties, strict.ties) == (kind, True, False)
     if kind == "pairwise":
-        assert (loose.both_bad, loose.strength, strict.both_bad, strict.strength) == (
-            True,
-            True,
-            False,
-            False,
-        )
+        assert (loose.both_bad, strict.both_bad) == (True, False)
+        assert (loose.strengths, strict.strengths) == (("slightly", "better", "much"), ())
     if kind == "checklist":
         assert (loose.cannot_tell, strict.cannot_tell) == (True, False)
         assert loose.aspects == ("first", "second")
@@ -183,7 +179,7 @@ def test_a_dataset_that_came_with_its_study_is_not_asked_for_again(django_assert
 @pytest.mark.parametrize(
     ("kind", "value", "words"),
     [
-        ("pairwise", {"choice": 1, "strength": "much"}, ["A is better, much"]),
+        ("pairwise", {"choice": 1, "strength": "much"}, ["A is much better"]),
         ("pairwise", {"choice": 0}, ["Tie"]),
         ("pairwise", {"choice": 0, "both_bad": True}, ["Both are bad"]),
         ("rubric", {"ratings": {"is_first": 2, "is_second": 5}}, ["2: first 2", "5: second 5"]),

@@ -168,7 +168,7 @@ def test_a_file_with_another_value_is_refused(tmp_path: Path):
 def test_a_study_of_it_has_no_rules_of_others(tmp_path: Path):
     _alice, study = opened(tmp_path)
     with pytest.raises(StudyRuleError, match="only pairs have a strength of preference"):
-        study_create(dataset=study.dataset, title="Odd", kind="acceptable", ask_strength=True)
+        study_create(dataset=study.dataset, title="Odd", kind="acceptable", preference_points=5)
 
 
 def test_a_name_that_nobody_registered_is_no_kind(tmp_path: Path):

@@ -67,6 +67,8 @@ def test_strength_both_bad_and_odd_names_come_back(peer, tmp_path):
         "a": {"choice": 0, "both_bad": True},
         "b": {"choice": 2, "strength": "much"},
         "c": {"choice": 1},
+        "d": {"choice": 1, "strength": "better"},
+        "e": {"choice": 2, "grade": -1.38},
     }
     rows = [
         {"id": "7", "instruction": "=1+1", "response_1": "", "response_2": "- B\r\nü \u2028",

@@ -34,7 +34,7 @@ def test_a_rubric_has_a_column_a_criterion():
     (row,) = exported(study)
     assert (row["rating.helpful"], row["rating.clear"]) == ("4", "5")
     assert list(row).index("rating.helpful") == list(row).index("value") + 1
-    assert row["choice"] == row["strength"] == row["both_bad"] == ""
+    assert row["choice"] == row["strength"] == row["grade"] == row["both_bad"] == ""
     (row,) = exported(study, format="jsonl")
     assert row["rating.clear"] == 5
 
@@ -85,6 +85,24 @@ def test_strength_and_both_bad():
     label.save(force_insert=True)
     (row,) = exported(study)
     assert (row["choice"], row["strength"], row["both_bad"], row["chosen_system"]) == ("0", "", "true", "")
+    assert row["grade"] == "0.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "strength", "grade"),
+    [
+        ({"choice": 2, "strength": "better"}, "better", "-2.0"),
+        ({"choice": 1, "grade": 1.38}, "", "1.38"),
+        ({"choice": 1}, "", ""),
+    ],
+)
+def test_a_graded_preference_has_its_word_and_its_number(value, strength, grade):
+    study, label = one_label(Kind.PAIRWISE)
+    Label.objects.all().delete()
+    label.pk, label.value, label.choice = None, value, value["choice"]
+    label.save(force_insert=True)
+    (row,) = exported(study)
+    assert (row["strength"], row["grade"]) == (strength, grade)
 
 
 def test_what_an_expert_said_is_beside_every_label_of_the_item():

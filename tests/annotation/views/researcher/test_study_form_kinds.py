@@ -36,13 +36,13 @@ class TestKinds:
             qualification_tolerance="1",
             # Hidden for this kind, and not kept whatever they say.
             tie_policy="both_bad",
-            ask_strength="on",
+            preference_points="5",
         )
         assert client_of(cast.alice).post(url("study-create"), sent).status_code == 302
         study = Study.objects.get()
         assert (study.kind, study.criteria, study.qualification_rule) == ("rubric", ["clear"], "tolerant")
         assert (study.qualification_threshold, study.qualification_pass) == (0.85, 0)
-        assert (study.tie_policy, study.ask_strength) == ("tie", False)
+        assert (study.tie_policy, study.preference_points) == ("tie", 3)
 
     def test_the_dataset_has_none(self, cast, dataset):
         response = client_of(cast.alice).post(url("study-create"), study_fields(dataset, kind="checklist"))
@@ -57,7 +57,7 @@ class TestKinds:
             sample_seed="7",
             balance_categories="on",
             tie_policy="both_bad",
-            ask_strength="on",
+            preference_points="5",
             ask_comment="on",
             check_rate="10",
             check_size="1",
