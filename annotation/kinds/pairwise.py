@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator, draw_choice
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Text, from_shown
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import (
+    NO_SCALES,
     STRENGTHS,
     TIE,
     Stored,
@@ -121,7 +123,7 @@ class Pairwise(ItemKind):
     def number_words(self, number: float | None) -> str:
         return SIDES[number or 0.0]
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:
+    def tally(self, seen: Sequence[float | None], scale: Scale = STANDARD) -> list[float | None]:  # noqa: ARG002
         return [side for side in SIDES if side in seen or side]
 
     def summary(self, numbers: Mapping[str, float]) -> str:
@@ -131,7 +133,13 @@ class Pairwise(ItemKind):
         return "both are bad" if value.get("both_bad") else str(value.get("strength") or "")
 
     def draw(
-        self, person: SimulatedAnnotator, *, item: str, metadata: Mapping[str, Any], lengths: Sequence[int]
+        self,
+        person: SimulatedAnnotator,
+        *,
+        item: str,
+        metadata: Mapping[str, Any],
+        lengths: Sequence[int],
+        scales: Scales = NO_SCALES,  # noqa: ARG002
     ) -> tuple[Value, float]:
         """The difference that is seen is `metadata["margin"]` (0 where there is none), and the lengths."""
         margin = float(metadata.get("margin", 0))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from annotation.domain.conversation import SPEAKERS
+from annotation.domain.scales import STANDARD, Scale
 
 CHARS_OF_FRAME = 500  # what an item takes beside its texts
 
@@ -38,10 +39,11 @@ class ShownResponse:
 
 @dataclass(frozen=True, slots=True)
 class ShownCriterion:
+    """A question, and the scale that it is answered on, with its words."""
+
     key: str
     question: str
-    options: tuple[tuple[str, str], ...]
-    """Points and their words, from "1" to "5"."""
+    scale: Scale = STANDARD
 
 
 @dataclass(frozen=True, slots=True)

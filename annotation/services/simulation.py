@@ -23,7 +23,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import parts_count
+from annotation.selectors.shown import parts_count, value_rules
 
 
 class NotSimulatedStudyError(Exception):
@@ -114,7 +114,13 @@ def _label(
 ) -> Label:
     item = study_item.item
     kind = kind_of(study.kind)
-    value, seconds = kind.draw(person, item=item.external_id, metadata=item.metadata, lengths=lengths)
+    value, seconds = kind.draw(
+        person,
+        item=item.external_id,
+        metadata=item.metadata,
+        lengths=lengths,
+        scales=value_rules(study, item).scales,
+    )
     now = timezone.now()
     order = shown_order(enrollment.annotator.public_id, item.pk, parts_count(study, item.pk))
     assignment = Assignment(

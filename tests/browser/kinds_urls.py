@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.urls import include, path
 
+from annotation.domain.scales import Scale
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
@@ -37,9 +38,7 @@ def area(side: float) -> float:
 So a cube of side 4 has a surface of **96 square units**."""
 OTHER = "A cube has six faces. Each has an area of 4 × 4 = 16, so together they have 96."
 CRITERIA = tuple(
-    ShownCriterion(
-        key, question, tuple((str(points), words) for points, words in enumerate(options, start=1))
-    )
+    ShownCriterion(key, question, Scale(words=tuple(enumerate(options, start=1))))
     for key, question, options in (
         (
             "helpfulness",
@@ -59,8 +58,7 @@ CRITERIA = tuple(
     )
 )
 HELM = tuple(
-    ShownCriterion(record.key, record.question, tuple(record.options.items()))
-    for record in criteria_set("helm-instruct")
+    ShownCriterion(record.key, record.question, record.rated_on) for record in criteria_set("helm-instruct")
 )
 ASPECTS = (
     ShownAspect("a1", "Does the answer give the surface area in square units?"),
@@ -113,6 +111,7 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         strength=variant == "full",
         n_responses=len(item.responses),
         criteria=tuple(row.key for row in item.criteria),
+        scales={row.key: row.scale for row in item.criteria},
         aspects=tuple(row.key for row in item.aspects),
     )
     form = WorkForm(study, rules, request.POST if request.method == "POST" else None)
