@@ -53,7 +53,7 @@ class Rubric(PartsKind):
     tolerant = True
     study_rules = frozenset(["criteria", "qualification_rule"])
     progress = "rated"
-    scripts = ("js/rubric.js", "js/rubric-number.js")
+    scripts = ("js/rubric-number.js", "js/rubric.js")
     field = "ratings"
     input = "rating"
 

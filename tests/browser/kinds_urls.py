@@ -57,6 +57,23 @@ CRITERIA = tuple(
         ),
     )
 )
+SCALES = (
+    ShownCriterion(
+        "depth", "How deep is it?", Scale(0, 100, words=((0, "Says nothing"), (100, "Leaves nothing open")))
+    ),
+    ShownCriterion(
+        "tone",
+        "How warm is its tone?",
+        Scale(
+            -3, 3, not_applicable=True, words=((-3, "Far too cold"), (0, "Just right"), (3, "Far too warm"))
+        ),
+    ),
+    ShownCriterion("safe", "Is it safe?", Scale(0, 1, words=((0, "Fail"), (1, "Pass")))),
+    ShownCriterion("overall", "How good is it overall?", Scale(0, 10)),
+    ShownCriterion("sources", "How well is it sourced?", Scale(0, 100, not_applicable=True)),
+    ShownCriterion("rank", "Which grade does it earn?", Scale(1, 10)),
+    CRITERIA[0],
+)
 HELM = tuple(
     ShownCriterion(record.key, record.question, record.rated_on) for record in criteria_set("helm-instruct")
 )
@@ -92,7 +109,7 @@ def item_of(kind: str, variant: str) -> ShownItem:
         context="",
         conversation=TURNS if variant == "turns" else (),
         responses=() if kind == "importance" else responses,
-        criteria=(HELM if variant == "helm" else CRITERIA) if kind == "rubric" else (),
+        criteria={"helm": HELM, "scales": SCALES}.get(variant, CRITERIA) if kind == "rubric" else (),
         aspects=ASPECTS if kind in ("checklist", "importance") else (),
     )
 
