@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from annotation.domain.scales import Scales
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import (
     EMPTY,
@@ -236,11 +237,25 @@ class BundleBuilder:
     def verdicts(self) -> tuple[VerdictRecord, ...]:
         return tuple(self._verdicts.values())
 
-    def criterion(self, row: Row, *, key: str, question: str, options: Mapping[str, str]) -> None:
-        record = CriterionRecord(key, question, options, len(self.criteria), row.origin)
+    def criterion(
+        self,
+        row: Row,
+        *,
+        key: str,
+        question: str,
+        options: Mapping[str, str],
+        scale: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        """Add a criterion; `scale` is as it is stored (`Scale.as_json`)."""
+        record = CriterionRecord(key, question, options, len(self.criteria), row.origin, scale)
         known = self.criteria.setdefault(key, record)
-        if (known.question, dict(known.options)) != (question, dict(options)):
+        if (known.question, dict(known.options), dict(known.scale)) != (question, dict(options), dict(scale)):
             row.fail("criteria", f"expected criterion {key!r} to be the same as in row {known.origin.row}.")
+
+    @property
+    def scales(self) -> Scales:
+        """The scale of each criterion so far."""
+        return {key: record.rated_on for key, record in self.criteria.items()}
 
     @property
     def scheme(self) -> CategoryScheme:

@@ -25,12 +25,12 @@ from annotation.importers.cells import (
 )
 from annotation.importers.chat import read_turns
 from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, has_label_rows, mapped
+from annotation.importers.criteria import read_criteria
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, LabelRecord, VerdictRecord
 from annotation.importers.rows import (
     MAX_ASPECT_KEY,
     MAX_CATEGORY,
-    SLUG,
     Progress,
     Row,
     counted_rows,
@@ -40,7 +40,6 @@ from annotation.importers.rows import (
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 from annotation.kinds.grades import STRENGTHS
-from annotation.kinds.rubric import POINTS
 
 FIELDS = (
     "id",
@@ -199,7 +198,7 @@ def generic_rows(
 
 def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     """Add a row of the generic format; with `long`, rows with the same texts are one item."""
-    _add_criteria(builder, row)
+    read_criteria(builder, row)
     categories = read_categories(builder, row)
     if set(row.data) <= DECLARATIONS:
         return
@@ -243,6 +242,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         criteria=tuple(builder.criteria),
         aspects=tuple(aspect[0] for aspect in aspects),
         several=builder.scheme.several,
+        scales=builder.scales,
     )
     gold = row.get("gold")
     keys = [
@@ -346,23 +346,6 @@ def _read_aspects(row: Row) -> list[AspectFields]:
             aspect.fail("parent", f"expected the key of an aspect listed before it, found {quoted(parent)}.")
         found[key] = (key, aspect.text("text", required=True), parent, aspect.mapping("metadata"))
     return list(found.values())
-
-
-def _add_criteria(builder: BundleBuilder, row: Row) -> None:
-    for position, data in enumerate(row.items("criteria")):
-        criterion = row.within(f"criteria[{position}]", data)
-        criterion.only(("key", "question", "options"))
-        key = criterion.identifier("key", limit=64)
-        if not SLUG.match(key):
-            criterion.fail("key", f"expected letters, digits, hyphens and underscores, found {quoted(key)}.")
-        options = criterion.within("options", criterion.require("options"))
-        options.only(POINTS)
-        builder.criterion(
-            row,
-            key=key,
-            question=criterion.text("question", required=True),
-            options={name: options.text(name, required=True) for name in POINTS},
-        )
 
 
 def read_verdicts(

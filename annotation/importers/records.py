@@ -10,6 +10,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from annotation.domain.scales import Scale
 from annotation.kinds.classification import CategoryScheme
 
 Value: TypeAlias = dict[str, Any]
@@ -60,13 +61,19 @@ class AspectRecord:
 
 @dataclass(frozen=True, slots=True)
 class CriterionRecord:
-    """A rubric question; `options` words the points "1" to "5"."""
+    """A rubric question; `options` are words by point, `scale` is as it is stored (`Scale.as_json`)."""
 
     key: str
     question: str
     options: Mapping[str, str]
     position: int
     origin: Origin
+    scale: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def rated_on(self) -> Scale:
+        """The scale, with its words."""
+        return Scale.of_json(self.scale, self.options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from annotation.domain.grading import AnswerGrade
+from annotation.domain.scales import STANDARD, Scales
+from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
-from annotation.kinds.values import Stored, Value, ValueRules
+from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules
 
 NO_ANSWER = "no answer"
 NOTHING = "–"
@@ -150,24 +152,30 @@ class ItemKind:
         """Whether two canonical values say the same."""
         return self.numbers(value) == self.numbers(gold)
 
-    def distances(self, value: Stored, gold: Stored) -> list[int]:
-        """The distance from gold of each part that has a gold: steps on the scale, or 0 and 1 for right and wrong."""
+    def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:  # noqa: ARG002
+        """The distance from gold of each part that has a gold: 0 and 1 for right and wrong; of ratings, on the `scales`
+        of the criteria, a multiple of what is near.
+        """
         said = self.numbers(value)
         known = {key: number for key, number in self.numbers(gold).items() if number is not None}
-        return [int(said[key] != number) for key, number in known.items() if key in said]
+        return [float(said[key] != number) for key, number in known.items() if key in said]
 
-    def grade(self, value: Stored, gold: Stored, *, tolerance: float = 0.0) -> AnswerGrade:
+    def grade(
+        self, value: Stored, gold: Stored, *, tolerance: float = 0.0, scales: Scales = NO_SCALES
+    ) -> AnswerGrade:
         """Compare canonical values. Where there is no distance that could be tolerated, the tolerance is 0."""
         if tolerance < 0:
             raise ValueError(f"tolerance must not be negative, got {tolerance}")
-        found = self.distances(value, gold)
+        found = self.distances(value, gold, scales)
         limit = tolerance if self.tolerant else 0
         within = sum(distance <= limit for distance in found)
         return AnswerGrade(is_right=not any(found), judgments=len(found), within=within)
 
-    def score(self, value: Stored, gold: Stored, *, tolerance: float = 0.0) -> float | None:
+    def score(
+        self, value: Stored, gold: Stored, *, tolerance: float = 0.0, scales: Scales = NO_SCALES
+    ) -> float | None:
         """How right a canonical value is, in [0, 1]; None where nothing in it can be compared with the gold."""
-        graded = self.grade(value, gold, tolerance=tolerance)
+        graded = self.grade(value, gold, tolerance=tolerance, scales=scales)
         return graded.within / graded.judgments if graded.judgments else None
 
     def as_shown(self, value: Stored, order: Sequence[int], aspects: Sequence[str]) -> str:  # noqa: ARG002
@@ -219,8 +227,14 @@ class ItemKind:
         """One number of a value in words, for counts of what people said."""
         return NO_ANSWER if number is None else f"{number:g}"
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:
-        """The numbers that a table of counts has columns for, in order, where `seen` were said."""
+    def tally(
+        self,
+        seen: Sequence[float | None],
+        scale: CriterionScale = STANDARD,  # noqa: ARG002
+    ) -> list[float | None]:
+        """The numbers that the counts of a part have columns for, in order, where `seen` were said; `scale` is that of
+        a criterion.
+        """
         known = sorted({number for number in seen if number is not None})
         return [*known, *([None] if None in seen else [])]
 
@@ -256,14 +270,16 @@ class ItemKind:
         """A canonical value that this person gives, and the seconds that it takes; the same for the same arguments.
 
         `metadata["truth"]` is the canonical value that is held to be right, `lengths` are those of the responses,
-        `rules` what the study asks.
+        `rules` what the study asks, scales of criteria included.
         """
-        del lengths, rules
+        del lengths
         chance = random.Random(f"{person.seed}/{item}")  # noqa: S311  (a simulation, not a secret)
-        value = self.missed(person, metadata["truth"], chance)
+        value = self.missed(person, metadata["truth"], chance, NO_SCALES if rules is None else rules.scales)
         return value, person.seconds * math.exp(chance.gauss(0.0, 0.5))
 
-    def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:
+    def missed(
+        self, person: SimulatedAnnotator, truth: Stored, chance: random.Random, scales: Scales = NO_SCALES
+    ) -> Value:
         """The truth as this person sees it: missed part by part."""
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER
 from annotation.kinds.parts import MISSING, PartsKind
@@ -82,11 +83,11 @@ class Checklist(PartsKind):
     def typed(self, said: bool | None) -> str:
         return FIELDS[said]
 
-    def understood(self, typed: str, rules: ValueRules) -> Any:
+    def understood(self, typed: str, rules: ValueRules, key: str) -> Any:  # noqa: ARG002
         answer = ANSWERS.get(typed, MISSING)
         return MISSING if answer is None and not rules.cannot_tell else answer
 
-    def missing(self, number: int, key: str) -> str:  # noqa: ARG002
+    def missing(self, number: int, key: str, rules: ValueRules) -> str:  # noqa: ARG002
         return f"Answer question {number} first."
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
@@ -99,7 +100,7 @@ class Checklist(PartsKind):
     def number_words(self, number: float | None) -> str:
         return WORDS[None if number is None else bool(number)]
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:  # noqa: ARG002
+    def tally(self, seen: Sequence[float | None], scale: Scale = STANDARD) -> list[float | None]:  # noqa: ARG002
         return [1.0, 0.0, None]
 
     def summary(self, numbers: Mapping[str, float]) -> str:

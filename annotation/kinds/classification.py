@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, Text
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import Stored, Value, ValueRules, quoted_short
+from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules, quoted_short
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -109,7 +110,7 @@ class Classification(PartsKind):
             raise LabelValueError(self.field, problem)
         return {name: name in chosen for name in rules.aspects}
 
-    def distances(self, value: Stored, gold: Stored) -> list[int]:
+    def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:  # noqa: ARG002
         """All of the chosen categories are right together, or wrong."""
         return [int(chosen_of(value) != chosen_of(gold))]
 
@@ -144,7 +145,7 @@ class Classification(PartsKind):
     def number_words(self, number: float | None) -> str:
         return "Chosen" if number else "Not chosen"
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:  # noqa: ARG002
+    def tally(self, seen: Sequence[float | None], scale: Scale = STANDARD) -> list[float | None]:  # noqa: ARG002
         return [1.0, 0.0]
 
     def summary(self, numbers: Mapping[str, float]) -> str:
@@ -157,7 +158,13 @@ class Classification(PartsKind):
     def mean_words(self, number: float) -> str:
         return f"{100 * number:.0f}%"
 
-    def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:
+    def missed(
+        self,
+        person: SimulatedAnnotator,
+        truth: Stored,
+        chance: random.Random,
+        scales: Scales = NO_SCALES,  # noqa: ARG002
+    ) -> Value:
         """Another category in place of one of those that are right."""
         offered, chosen = list(truth[self.field]), chosen_of(truth)
         others = [name for name in offered if name not in chosen]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator, draw_choice, draw_strength
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Text, from_shown
 from annotation.kinds.grades import (
@@ -145,7 +146,7 @@ class Pairwise(ItemKind):
     def number_words(self, number: float | None) -> str:
         return SIDES[number or 0.0]
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:
+    def tally(self, seen: Sequence[float | None], scale: Scale = STANDARD) -> list[float | None]:  # noqa: ARG002
         return [side for side in SIDES if side in seen or side]
 
     def summary(self, numbers: Mapping[str, float]) -> str:

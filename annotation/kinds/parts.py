@@ -1,12 +1,13 @@
-"""What kinds share whose value says something of each of several parts: ``{"ratings": {criterion: 1..5}}``."""
+"""What kinds share whose value says something of each of several parts: ``{"ratings": {criterion: 4}}``."""
 
 import random
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from annotation.domain.scales import Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import AnswerError, ItemKind, Text
-from annotation.kinds.values import Stored, Value, ValueRules, field_of
+from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules, field_of
 
 
 class PartsKind(ItemKind):
@@ -57,21 +58,24 @@ class PartsKind(ItemKind):
         found = {}
         for number, key in enumerate(self.names(rules), start=1):
             name = f"{self.input}-{key}"
-            said = self.understood(text(name), rules)
+            said = self.understood(text(name), rules, key)
             if said is MISSING:
-                raise AnswerError(self.missing(number, key), field=name, anchor=f"part-{number}")
+                raise AnswerError(self.missing(number, key, rules), field=name, anchor=f"part-{number}")
             found[key] = said
         return {self.field: found}
 
-    def understood(self, typed: str, rules: ValueRules) -> Any:
-        """What a form field says; `MISSING` where it is none of what is offered."""
+    def understood(self, typed: str, rules: ValueRules, key: str) -> Any:
+        """What the form field of a part says; `MISSING` where it is none of what is offered."""
         raise NotImplementedError
 
-    def missing(self, number: int, key: str) -> str:
+    def missing(self, number: int, key: str, rules: ValueRules) -> str:
         """What to say of a part without an answer."""
         raise NotImplementedError
 
-    def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:
+    def missed(
+        self, person: SimulatedAnnotator, truth: Stored, chance: random.Random, scales: Scales = NO_SCALES
+    ) -> Value:
+        del scales
         return {self.field: {key: self.miss(person, said, chance) for key, said in truth[self.field].items()}}
 
     def miss(self, person: SimulatedAnnotator, said: Any, chance: random.Random) -> Any:

@@ -10,11 +10,21 @@ from itertools import combinations, pairwise
 from typing import ClassVar
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER, AnswerError, Text
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import Stored, Value, ValueRules, dense, is_integer, named, quoted_short
+from annotation.kinds.values import (
+    NO_SCALES,
+    Stored,
+    Value,
+    ValueRules,
+    dense,
+    is_integer,
+    named,
+    quoted_short,
+)
 
 NAMED = 4  # parts that a summary names
 
@@ -57,13 +67,20 @@ class RankingKind(PartsKind):
     def agrees(self, value: Stored, gold: Stored) -> bool:
         return dense(value["ranks"]) == dense(gold["ranks"])
 
-    def distances(self, value: Stored, gold: Stored) -> list[int]:
+    def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:  # noqa: ARG002
         """In ranks, on the parts that both have, without gaps: 1, 3, 3 is 1, 2, 2."""
         shared = [key for key in gold["ranks"] if key in value["ranks"]]
         given, right = (dense({key: each["ranks"][key] for key in shared}) for each in (value, gold))
-        return [abs(given[key] - right[key]) for key in right]
+        return [float(abs(given[key] - right[key])) for key in right]
 
-    def score(self, value: Stored, gold: Stored, *, tolerance: float = 0.0) -> float | None:  # noqa: ARG002
+    def score(
+        self,
+        value: Stored,
+        gold: Stored,
+        *,
+        tolerance: float = 0.0,  # noqa: ARG002
+        scales: Scales = NO_SCALES,  # noqa: ARG002
+    ) -> float | None:
         """Kendall's tau-a with ties as a relation of their own, and 0 where it is below.
 
         Of all pairs of parts, those that stand to each other as in the gold (before, after, tied) minus those that are
@@ -130,7 +147,13 @@ class RankingKind(PartsKind):
             words += f" {'=' if rank == before else '>'} {self.named_shortly(key)}"
         return words + (" …" if len(ordered) > NAMED else "")
 
-    def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:
+    def missed(
+        self,
+        person: SimulatedAnnotator,
+        truth: Stored,
+        chance: random.Random,
+        scales: Scales = NO_SCALES,  # noqa: ARG002
+    ) -> Value:
         noise = 2 * (1 - person.accuracy)
         return {
             "ranks": dense(

@@ -1,29 +1,38 @@
-"""Rubrics: one response, rated from 1 to 5 on each criterion of the dataset.
+"""Rubrics: one response, rated on each criterion of the dataset, each on the scale of its own.
 
-A value is ``{"ratings": {criterion: 1..5}}``.
+A value is ``{"ratings": {criterion: 4}}``: a number on its scale, or "not_applicable" where that is an answer.
 """
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
-from annotation.kinds.base import NO_ANSWER
+from annotation.kinds.base import NO_ANSWER, NOTHING
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import (
-    MAX_RATING,
+    NO_SCALES,
     Stored,
+    Value,
     ValueRules,
-    is_integer,
     named,
     quoted_short,
     some,
     spoken,
 )
 
-POINTS = {str(points): points for points in range(1, MAX_RATING + 1)}
+MAX_SUMMARY = 8
+"""Ratings that a summary lists."""
+MAX_TYPED = 8
+"""Characters that a rating can have."""
+# What files say in words; a table's "N/A" is an answer.
+SPOKEN = dict.fromkeys(
+    ("not applicable", "not_applicable", "does not apply", "n/a", "n.a.", "na"), NOT_APPLICABLE
+)
 
 
 class Rubric(PartsKind):
@@ -44,46 +53,141 @@ class Rubric(PartsKind):
     tolerant = True
     study_rules = frozenset(["criteria", "qualification_rule"])
     progress = "rated"
-    scripts = ("js/rubric.js",)
+    scripts = ("js/rubric-number.js", "js/rubric.js")
     field = "ratings"
     input = "rating"
 
-    def checked(self, given: object, rules: ValueRules) -> dict[str, int]:
+    def raw(self, value: object, rules: ValueRules) -> object:
+        """Words of points ("Pass"), "N/A", and on a scale of two points true and false are read too."""
+        if not isinstance(value, Mapping) or not isinstance(ratings := value.get(self.field), Mapping):
+            return value
+        return {
+            **value,
+            self.field: {key: in_points(said, rules.scale(key)) for key, said in ratings.items()},
+        }
+
+    def checked(self, given: object, rules: ValueRules) -> dict[str, int | str]:
         ratings = named(given, self.field, rules.criteria, complete=rules.complete)
         keys = [name for name in rules.criteria if rules.complete or ratings.get(name) is not None]
         if not rules.complete:
             some(keys, self.field)
         for name in keys:
-            if not is_integer(ratings[name]) or not 1 <= ratings[name] <= MAX_RATING:
-                found = quoted_short(ratings[name])
-                raise LabelValueError(f"ratings.{name}", f"expected 1 to {MAX_RATING}, found {found}.")
+            scale, rating = rules.scale(name), ratings[name]
+            if not scale.allows(rating):
+                problem = f"expected {scale.expected}, found {quoted_short(rating)}."
+                raise LabelValueError(f"ratings.{name}", problem)
         return {name: ratings[name] for name in keys}
 
-    def distances(self, value: Stored, gold: Stored) -> list[int]:
+    def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:
+        """In multiples of what is near on each scale; whether a criterion applies is right or wrong."""
         ratings = value["ratings"]
-        return [abs(ratings[key] - points) for key, points in gold["ratings"].items() if key in ratings]
+        return [
+            _distance(ratings[key], right, scales.get(key, STANDARD))
+            for key, right in gold["ratings"].items()
+            if key in ratings
+        ]
 
-    def understood(self, typed: str, rules: ValueRules) -> Any:  # noqa: ARG002
-        return POINTS.get(typed, MISSING)
+    def understood(self, typed: str, rules: ValueRules, key: str) -> Any:
+        rating = rating_typed(typed)
+        return rating if rules.scale(key).allows(rating) else MISSING
 
-    def missing(self, number: int, key: str) -> str:  # noqa: ARG002
-        return f"Rate {spoken(key).lower()} first."
+    def missing(self, number: int, key: str, rules: ValueRules) -> str:  # noqa: ARG002
+        scale, name = rules.scale(key), spoken(key).lower()
+        if scale.is_number:
+            return f"Rate {name} with a whole number, {scale}, first."
+        return f"Rate {name} first."
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         parts = []
         for criterion in item.criteria:
-            points = fields.get(f"rating-{criterion.key}", "")
-            words = dict(criterion.options).get(points)
-            parts.append(AnswerPart(spoken(criterion.key), f"{points}: {words}" if words else NO_ANSWER))
+            rating = rating_typed(fields.get(f"rating-{criterion.key}", ""))
+            words = rating_words(rating, criterion.scale) if criterion.scale.allows(rating) else NO_ANSWER
+            parts.append(AnswerPart(spoken(criterion.key), words))
         return tuple(parts)
 
-    def tally(self, seen: Sequence[float | None]) -> list[float | None]:  # noqa: ARG002
-        return [float(points) for points in POINTS.values()]
+    def number_words(self, number: float | None) -> str:
+        return "Not applicable" if number is None else f"{number:g}"
+
+    def tally(self, seen: Sequence[float | None], scale: Scale = STANDARD) -> list[float | None]:
+        """All points that are offered, said or not; of a number those that were said."""
+        if scale.is_number:
+            return super().tally(seen)
+        found: list[float | None] = [float(point) for point in scale.points]
+        return [*found, None] if scale.not_applicable else found
 
     def summary(self, numbers: Mapping[str, float]) -> str:
-        return f"mean {sum(numbers.values()) / len(numbers):.1f} of {MAX_RATING}"
+        """Listed, and not averaged: criteria may have different scales."""
+        listed = [f"{number:.1f}".removesuffix(".0") for number in list(numbers.values())[:MAX_SUMMARY]]
+        more = ", …" if len(numbers) > MAX_SUMMARY else ""
+        return f"rated {', '.join(listed)}{more}" if listed else NOTHING
 
-    def miss(self, person: SimulatedAnnotator, said: int, chance: random.Random) -> int:
-        if chance.random() < person.accuracy:
-            return said
-        return min(MAX_RATING, max(1, said + chance.choice([-1, 1])))
+    def missed(
+        self, person: SimulatedAnnotator, truth: Stored, chance: random.Random, scales: Scales = NO_SCALES
+    ) -> Value:
+        ratings = truth["ratings"].items()
+        return {
+            "ratings": {key: _miss(person, said, chance, scales.get(key, STANDARD)) for key, said in ratings}
+        }
+
+
+def rating_typed(typed: str) -> int | str | None:
+    """The rating that a form field says, whatever its scale; None where it is no whole number.
+
+    >>> rating_typed("-2"), rating_typed("not_applicable"), rating_typed("2.5")
+    (-2, 'not_applicable', None)
+    """
+    typed = typed.strip()
+    if typed == NOT_APPLICABLE:
+        return NOT_APPLICABLE
+    try:
+        return int(typed.replace("−", "-")) if len(typed) <= MAX_TYPED and "_" not in typed else None
+    except ValueError:
+        return None
+
+
+def rating_words(rating: int | str | None, scale: Scale) -> str:
+    """A rating with its words.
+
+    >>> rating_words(1, Scale(-1, 1, words=((1, "Better"),)))
+    '+1: Better'
+    """
+    if rating == NOT_APPLICABLE:
+        return scale.word(rating)
+    words = scale.word(rating)
+    return f"{scale.shown(rating)}: {words}" if words else scale.shown(rating)
+
+
+def in_points(said: object, scale: Scale) -> object:
+    """What a file says of a criterion as a rating; what is none as it is.
+
+    >>> [in_points(said, Scale(0, 1, words=((1, "Pass"),))) for said in ("pass", True, "N/A", 3)]
+    [1, 1, 'not_applicable', 3]
+    """
+    if isinstance(said, bool) and scale.n_points == 2:
+        return scale.high if said else scale.low
+    if not isinstance(said, str):
+        return said
+    words = " ".join(said.split()).casefold()
+    for point, text in scale.words:
+        if " ".join(text.split()).casefold() == words:
+            return point
+    if words in SPOKEN:
+        return NOT_APPLICABLE
+    return said
+
+
+def _distance(rating: int | str, right: int | str, scale: Scale) -> float:
+    if isinstance(rating, str) or isinstance(right, str):
+        return 0.0 if rating == right else math.inf
+    return abs(rating - right) / scale.near
+
+
+def _miss(person: SimulatedAnnotator, said: int | str, chance: random.Random, scale: Scale) -> int | str:
+    if chance.random() < person.accuracy:
+        return said
+    if isinstance(said, str):  # rates what does not apply
+        return scale.nearest((scale.low + scale.high) / 2)
+    if scale.n_points == 2:
+        return scale.low + scale.high - said
+    far = max(1, round(scale.near / scale.step)) * scale.step
+    return min(scale.high, max(scale.low, said + chance.choice([-far, far])))

@@ -3,11 +3,14 @@
 Nothing here knows who wrote what, or what is right.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.domain.conversation import Turn, are_steps, step_questions, steps_count
+from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 
+NOT_APPLICABLE_KEY = "n"
 CHARS_OF_FRAME = 500  # what an item takes beside its texts
 
 
@@ -31,10 +34,76 @@ class ShownResponse:
 
 @dataclass(frozen=True, slots=True)
 class ShownCriterion:
+    """A question, and the scale that it is answered on, with its words."""
+
     key: str
     question: str
-    options: tuple[tuple[str, str], ...]
-    """Points and their words, from "1" to "5"."""
+    scale: Scale = STANDARD
+
+    @property
+    def layout(self) -> str:
+        """How it is answered: a "number", or options as a "list", one a line with its words, or in a "row" with the few
+        words below.
+        """
+        if self.scale.is_number:
+            return "number"
+        return "list" if 2 * len(self.scale.words) > self.scale.n_points else "row"
+
+    @property
+    def points(self) -> tuple["ShownOption", ...]:
+        """The ratings that can be chosen, the lowest first; none where a number is typed."""
+        scale = self.scale
+        points = () if scale.is_number else scale.points
+        return tuple(
+            ShownOption(str(point), scale.shown(point), scale.word(point), key)
+            for point, key in zip(points, option_keys(points), strict=True)
+        )
+
+    @property
+    def none(self) -> "ShownOption | None":
+        """What says that the criterion does not apply, where that is an answer."""
+        if not self.scale.not_applicable:
+            return None
+        return ShownOption(NOT_APPLICABLE, "", self.scale.word(NOT_APPLICABLE), NOT_APPLICABLE_KEY)
+
+    @property
+    def half(self) -> int:
+        """Points in each of two rows, where one is too long for the screen."""
+        return (self.scale.n_points + 1) // 2
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """The points that have words where these stand apart from the options: as they are shown, and their words."""
+        if self.layout == "list":
+            return ()
+        return tuple((self.scale.shown(point), words) for point, words in self.scale.words)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOption:
+    """A rating to choose: its value in the form, its number as it is shown, its words, and the key that chooses it."""
+
+    value: str
+    shown: str
+    words: str
+    key: str
+
+    @property
+    def has_own_key(self) -> bool:
+        """Whether the key is another sign than the number."""
+        return self.key != self.shown
+
+
+def option_keys(points: Sequence[int]) -> tuple[str, ...]:
+    """The key of each rating: its digit, or of larger and negative numbers the digits in the order of the keyboard.
+
+    >>> option_keys((1, 2, 3)), option_keys((-1, 0, 1)), option_keys(range(0, 101, 10))[-2:]
+    (('1', '2', '3'), ('1', '2', '3'), ('9', '-'))
+    """
+    if all(0 <= point <= 9 for point in points):  # of none, too
+        return tuple(map(str, points))
+    row = "0123456789-" if points[0] == 0 else "1234567890-"
+    return tuple(row[: len(points)])
 
 
 @dataclass(frozen=True, slots=True)

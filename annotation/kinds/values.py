@@ -1,15 +1,17 @@
 """What label values of all kinds are made of: the rules that a value has to fit, and checks that kinds share."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.scales import STANDARD, Scale, Scales
 
 DEFAULT_KIND = "pairwise"
 TIE = 0
-MAX_RATING = 5
 MAX_QUOTED = 60
+NO_SCALES: Scales = MappingProxyType({})
 
 Value: TypeAlias = dict[str, Any]
 Stored: TypeAlias = Mapping[str, Any]
@@ -30,6 +32,11 @@ class ValueRules:
     complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()
     aspects: tuple[str, ...] = ()
+    scales: Scales = field(default_factory=lambda: NO_SCALES, hash=False)  # of criteria
+
+    def scale(self, criterion: str) -> Scale:
+        """The scale that a criterion is rated on."""
+        return self.scales.get(criterion, STANDARD)
 
 
 def dense(ranks: Mapping[str, int]) -> dict[str, int]:

@@ -9,6 +9,7 @@ is also who knows which kinds there are: the database takes any name.
 from django.conf import settings
 from django.db import models
 
+from annotation.domain.scales import Scale
 from annotation.kinds import ItemKind, kind_choices, kind_of
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.checklist import Checklist
@@ -128,12 +129,17 @@ class Aspect(models.Model):
 
 
 class Criterion(models.Model):
-    """One rubric question with its worded options, `{"1": "...", ..., "5": "..."}`."""
+    """One rubric question, the scale that it is answered on, and words by point: `{"1": "...", ..., "5": "..."}`."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="criteria")
     key = models.SlugField(max_length=64)
     question = models.TextField()
-    options = models.JSONField()
+    options = models.JSONField(blank=True, default=dict)
+    scale = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Low, high, step, and whether “not applicable” is an answer. Empty: 1 to 5.",
+    )
     position = models.PositiveIntegerField()
 
     class Meta:
@@ -145,6 +151,11 @@ class Criterion(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def rated_on(self) -> Scale:
+        """The scale, with its words."""
+        return Scale.of_json(self.scale, self.options)
 
 
 class Response(models.Model):

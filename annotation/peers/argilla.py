@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.scales import NOT_APPLICABLE
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
@@ -95,7 +96,7 @@ def _add(value: dict[str, Any], question: str, answer: Row) -> None:
     elif question == RANKS:
         parts = [answer.within("value", one) for one in answer.items("value")]
         value[RANKS] = {part.identifier("value"): part.get("rank") for part in parts}
-    elif isinstance(said, str):
+    elif isinstance(said, str) and said != NOT_APPLICABLE:
         known_answers = {words: one for one, words in ANSWERS.items()}
         if said in known_answers:
             value.setdefault("answers", {})[question] = known_answers[said]

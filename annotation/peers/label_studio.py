@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.scales import NOT_APPLICABLE
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
@@ -70,6 +71,8 @@ def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for field, (type, key) in PARTS.items():
         for name, said in value.get(field, {}).items():
             answer = [ANSWERS[said]] if field == "answers" else said
+            if said == NOT_APPLICABLE:
+                type, key, answer = "choices", "choices", [NOT_APPLICABLE]
             yield {"from_name": _control(name), "type": type, "value": {key: answer}}
 
 
@@ -128,6 +131,8 @@ def _value(annotation: Row) -> dict[str, Any]:
             value.setdefault("ratings", {})[name] = said["rating"]
         elif "number" in said:
             value.setdefault("ranks", {})[name] = said["number"]
+        elif chosen == NOT_APPLICABLE:
+            value.setdefault("ratings", {})[name] = chosen
         elif chosen in ANSWERS.values():
             answer = next(key for key, words in ANSWERS.items() if words == chosen)
             value.setdefault("answers", {})[name] = answer

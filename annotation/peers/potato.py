@@ -13,11 +13,11 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import yaml
 
 from annotation.domain.conversation import flatten
+from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
 from annotation.importers.records import EMPTY
 from annotation.kinds import kind_of
 from annotation.kinds.grades import MOST, STRENGTHS
 from annotation.kinds.parts import PartsKind
-from annotation.kinds.rubric import POINTS
 from annotation.peers.benchmarks import member_path
 from annotation.peers.items import PeerItem
 from annotation.peers.records import fields_of_item
@@ -145,6 +145,13 @@ def part_labels(
     }.get(kind_of(kind).parts, {})
 
 
+def rating_labels(criteria: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What may be said of some criterion, the lowest rating first: one scheme has the rows of all of them."""
+    scales = [Scale.of_json(one.get("scale") or {}) for one in criteria] or [STANDARD]
+    points = sorted({point for scale in scales for point in scale.points})
+    return [*map(str, points), *([NOT_APPLICABLE] if any(scale.not_applicable for scale in scales) else [])]
+
+
 def _said(value: Mapping[str, Any], parts: Mapping[str, str]) -> Iterator[Answer]:
     if CHOICE in value:
         yield CHOICE, "selection", SIDES[value[CHOICE]]
@@ -207,7 +214,9 @@ SCHEMES: Mapping[str, Callable[[_Project], dict[str, Any]]] = {
         "description": f"How much better is the first response, from {-MOST:g} to {MOST:g}?",
     },
     BOTH_BAD: lambda _: _radio_scheme(BOTH_BAD, "Are both responses bad?", ("yes", "no")),
-    RATINGS: lambda _: _rows_scheme(RATINGS, "Rate the response on each criterion.", tuple(POINTS)),
+    RATINGS: lambda project: _rows_scheme(
+        RATINGS, "Rate the response on each criterion.", rating_labels(project.criteria)
+    ),
     ANSWERED: lambda _: _rows_scheme(ANSWERED, "Answer each question.", tuple(ANSWERS.values())),
     CATEGORIES: lambda _: _rows_scheme(
         CATEGORIES, "Say of each category whether it fits.", (ANSWERS[True], ANSWERS[False])

@@ -1,7 +1,7 @@
 """Potato's projects, read: the configuration says where items and annotators' answers are, and what was asked.
 
 Projects of `annotation.peers.potato` come back whole. Of others, items need the fields of the generic format or those
-that the configuration names; `pairwise` is read as a preference, `likert` and `multirate` of five points as ratings.
+that the configuration names; `pairwise` is read as a preference, `likert` and `multirate` of 2 to 11 points as ratings.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotation.domain.scales import MAX_OPTIONS, STANDARD
 from annotation.importers.errors import quoted
 from annotation.importers.records import Value
 from annotation.importers.rows import Row, one_of
 from annotation.kinds import KINDS
 from annotation.kinds.grades import MOST, graded_value
-from annotation.kinds.rubric import POINTS
+from annotation.kinds.rubric import rating_typed
 from annotation.peers.potato import (
     ANSWERED,
     ANSWERS,
@@ -31,6 +32,8 @@ CHOICES: Mapping[Any, int] = {side: choice for choice, side in SIDES.items()}
 ANSWER_OF: Mapping[Any, bool | None] = {words: answer for answer, words in ANSWERS.items()}
 NO_SLUG = re.compile(r"[^A-Za-z0-9_-]+")
 BAD_TEXT = "bad_text"
+SIZES = range(2, MAX_OPTIONS + 1)
+"""Points of a scheme of ratings that can be read."""
 Said = Mapping[str, Value]
 """What somebody said of an item: by field of a value; parts by the labels of their rows."""
 
@@ -41,8 +44,8 @@ class Schemes:
     def __init__(self, config: Row) -> None:
         self._read: dict[str, tuple[str, Row]] = {}
         """Field of a value and scheme, by the scheme's name."""
-        self._points: dict[str, dict[str, int]] = {}
-        """Of schemes of five points, the points by answer."""
+        self._points: dict[str, dict[str, int | str]] = {}
+        """Of schemes of ratings, the points by answer."""
         self._items_key = ""
         self.criteria: list[dict[str, Any]] = []
         self._declared = False
@@ -60,29 +63,37 @@ class Schemes:
             self._items_key = scheme.text("items_key")
         elif (type == "radio" and name in (STRENGTH, BOTH_BAD)) or (type == "number" and name == GRADE):
             self._read[name] = name, scheme
-        elif type == "likert" and scheme.get("size") == len(POINTS):
+        elif type == "likert" and isinstance(size := scheme.get("size"), int) and size in SIZES:
             self._read[name] = RATINGS, scheme
-            words = {point: point for point in POINTS}
-            ends = {"1": scheme.get("min_label"), "5": scheme.get("max_label")}
-            words |= {point: str(end) for point, end in ends.items() if end}
+            points: dict[str, int | str] = {str(point): point for point in range(1, size + 1)}
+            ends = {"1": scheme.get("min_label"), str(size): scheme.get("max_label")}
+            words = {point: point for point in points} | {
+                point: str(end) for point, end in ends.items() if end
+            }
             self._rated(name, scheme.text("description"), words)
-            self._points[name] = dict(POINTS)
+            self._points[name] = points
         elif (
             type == "multirate"
             and name in (ANSWERED, CATEGORIES, RANKS, RATINGS)
             and "options_from_data" in scheme.data
         ):
             self._read[name] = name, scheme
-            self._points[name] = dict(POINTS)
-        elif type == "multirate" and len(labels := list(_names(scheme, "labels"))) == len(POINTS):
+            self._points[name] = {
+                label: rating
+                for label, _ in _names(scheme, "labels")
+                if name == RATINGS and (rating := rating_typed(label)) is not None
+            }
+        elif type == "multirate" and len(labels := list(_names(scheme, "labels"))) in SIZES:
             self._read[name] = RATINGS, scheme
             self._points[name] = {label: points for points, (label, _) in enumerate(labels, start=1)}
-            words = dict(zip(POINTS, (label for label, _ in labels), strict=True))
+            words = {str(points): label for points, (label, _) in enumerate(labels, start=1)}
             for option, question in _names(scheme, "options"):
                 self._rated(option, question, words)
 
     def _rated(self, option: str, question: str, words: Mapping[str, str]) -> None:
         criterion = {"key": _slug(option), "question": question or option, "options": dict(words)}
+        if len(words) != STANDARD.n_points:
+            criterion["scale"] = {"low": 1, "high": len(words)}
         self.criteria.append(criterion)
 
     def said(self, state: Row) -> Said:

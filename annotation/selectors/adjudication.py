@@ -14,19 +14,22 @@ import numpy as np
 from django.core.cache import cache
 
 from annotation.domain.presentation import shown_order
+from annotation.domain.scales import STANDARD, Scales
+from annotation.domain.scales import Scale as CriterionScale
 from annotation.kinds import kind_of
 from annotation.kinds.base import Scale, from_shown
 from annotation.kinds.shown import ShownItem
+from annotation.kinds.values import NO_SCALES
 from annotation.models import Adjudication, AdjudicationRequest, Label, Study, StudyItem, User
 from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.costly import counted, study_key
+from annotation.selectors.datasets import scales_of
 from annotation.selectors.item_reports import reported_open
 from annotation.selectors.shown import parts_count
 from metaeval.stats import rank_agreement_contributions
 
 VERSION = 1
 CACHE_SECONDS = 24 * 60 * 60
-WIDE_RANGE = 2  # points of a criterion between the highest and the lowest
 LOW_RHO = 0.5
 MANY_LABELS = 50_000  # more are not read for the sake of a number in a tab
 
@@ -45,8 +48,9 @@ class Disputed:
 def disputed_items(study: Study, stamp: LabelStamp | None = None) -> list[Disputed]:
     """Items with two labels or more that differ, most disputed first. Withdrawn items are left out.
 
-    Pairs: not all choices the same. Rubrics: two points or more apart on a criterion. Checklists: an aspect
-    answered differently. Rankings: mean pairwise rho below 0.5.
+    Pairs: not all choices the same. Rubrics: farther apart on a criterion than its scale holds near (on 1 to 5 two
+    points or more), or not at one whether it applies. Checklists: an aspect answered differently. Rankings: mean
+    pairwise rho below 0.5.
     """
     key = f"disputed:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp or label_stamp(study)}"
     known: list[tuple[int, float, int]] | None = cache.get(key)
@@ -68,7 +72,8 @@ def _disputed(study: Study) -> list[tuple[int, float, int]]:
     for item, value in rows.iterator(chunk_size=5_000):
         values.setdefault(item, []).append(kind.numbers(kind.of_column(value)))
     several = {item: found for item, found in values.items() if len(found) >= 2}
-    disputes = disputes_of(kind.name, list(several.values()))
+    scales = scales_of(study.dataset_id) if kind.parts == "criteria" else NO_SCALES
+    disputes = disputes_of(kind.name, list(several.values()), scales)
     result = [
         (item, dispute, len(found))
         for (item, found), dispute in zip(several.items(), disputes, strict=True)
@@ -83,24 +88,32 @@ def _split(answers: Sequence[Any]) -> float:
     return (len(answers) - commonest) / (len(answers) - 1)
 
 
-def _names_split(items: list[list[Numbers]]) -> list[float]:
+def _names_split(items: Sequence[Sequence[Numbers]], scales: Scales) -> list[float]:  # noqa: ARG001
     return [
         max((_split(said) for said in _columns(values).values() if len(said) > 1), default=0.0)
         for values in items
     ]
 
 
-def _points_apart(items: list[list[Numbers]]) -> list[float]:
-    return [max(map(_apart, _columns(values).values()), default=0.0) for values in items]
+def _points_apart(items: Sequence[Sequence[Numbers]], scales: Scales) -> list[float]:
+    return [
+        max(
+            (_apart(points, scales.get(key, STANDARD)) for key, points in _columns(values).items()),
+            default=0.0,
+        )
+        for values in items
+    ]
 
 
-def _apart(points: Sequence[float | None]) -> float:
+def _apart(points: Sequence[float | None], scale: CriterionScale) -> float:
     known = [point for point in points if point is not None]
-    apart = max(known) - min(known)
-    return apart / 4 if apart >= WIDE_RANGE else 0.0
+    # Whether the criterion applies at all.
+    applies = _split([point is None for point in points]) if len(points) > 1 else 0.0
+    apart = max(known) - min(known) if known else 0.0
+    return max(applies, apart / scale.width if apart > scale.near else 0.0)
 
 
-def _orders_apart(items: list[list[Numbers]]) -> list[float]:
+def _orders_apart(items: Sequence[Sequence[Numbers]], scales: Scales) -> list[float]:  # noqa: ARG001
     matrices = [np.array(list(_columns(values).values()), dtype=np.float64).T for values in items]
     if not matrices:
         return []
@@ -122,7 +135,7 @@ def _columns(values: Iterable[Numbers]) -> dict[str, list[float | None]]:
     return columns
 
 
-_DISPUTES: dict[Scale, Callable[[list[list[Numbers]]], list[float]]] = {
+_DISPUTES: dict[Scale, Callable[[Sequence[Sequence[Numbers]], Scales], list[float]]] = {
     "preference": _names_split,
     "nominal": _names_split,
     "ordinal": _points_apart,
@@ -130,9 +143,11 @@ _DISPUTES: dict[Scale, Callable[[list[list[Numbers]]], list[float]]] = {
 }
 
 
-def disputes_of(kind: str, items: list[list[Numbers]]) -> list[float]:
-    """How far people disagree on each item, 0 to 1; `items` has the numbers of each label of an item."""
-    return _DISPUTES[kind_of(kind).scale](items)
+def disputes_of(kind: str, items: Sequence[Sequence[Numbers]], scales: Scales = NO_SCALES) -> list[float]:
+    """How far people disagree on each item, 0 to 1; `items` has the numbers of each label of an item, `scales` those of
+    the criteria.
+    """
+    return _DISPUTES[kind_of(kind).scale](items, scales)
 
 
 def adjudications_of(study: Study) -> dict[int, dict[str, Any]]:
@@ -217,13 +232,15 @@ def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[T
     )
     kind = kind_of(study.kind)
     columns = _columns(kind.numbers(from_shown(kind, value, order)) for value in said)
-    offered = kind.tally([number for column in columns.values() for number in column])
-    return [
-        TallyRow(part.text, tuple((kind.number_words(number), counts[number]) for number in offered))
-        for part in kind.shown_parts(shown)
-        for counts in [Counter(columns.get(part.key, []))]
-        if columns
-    ]
+    scales = {criterion.key: criterion.scale for criterion in shown.criteria}
+    every = [number for column in columns.values() for number in column]
+    rows = []
+    for part in kind.shown_parts(shown) if columns else ():
+        said_of_it = columns.get(part.key, [])
+        own = kind.tally(said_of_it if scales else every, scales.get(part.key, STANDARD))
+        counts = Counter(said_of_it)
+        rows.append(TallyRow(part.text, tuple((kind.number_words(number), counts[number]) for number in own)))
+    return rows
 
 
 def waiting_counts(study: Study) -> dict[str, int | None]:

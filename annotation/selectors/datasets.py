@@ -11,6 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.conversation import as_messages, context_for_judging
+from annotation.domain.scales import Scale
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import CategoryScheme
 from annotation.kinds.grades import STRENGTHS
@@ -128,7 +129,9 @@ def datasets_visible_to(user: User) -> QuerySet[Dataset]:
 
 
 def datasets_of_criteria(dataset_id: int, among: Collection[int]) -> list[int]:
-    """Those of the datasets `among` that have the criteria of a dataset, in the same words; two queries at most."""
+    """Those of the datasets `among` that have the criteria of a dataset, in the same words and on the same scales; two
+    queries at most.
+    """
     wanted = _criteria_words([dataset_id]).get(dataset_id, {})
     found = _criteria_words(among)
     return [pk for pk in among if wanted.items() <= found.get(pk, {}).items()]
@@ -137,8 +140,8 @@ def datasets_of_criteria(dataset_id: int, among: Collection[int]) -> list[int]:
 def _criteria_words(datasets: Collection[int]) -> dict[int, dict[str, str]]:
     words: dict[int, dict[str, str]] = defaultdict(dict)
     rows = Criterion.objects.filter(dataset__in=list(datasets))
-    for dataset, key, question, options in rows.values_list("dataset_id", "key", "question", "options"):
-        words[dataset][key] = json.dumps([question, options], sort_keys=True)
+    for dataset, key, *said in rows.values_list("dataset_id", "key", "question", "options", "scale"):
+        words[dataset][key] = json.dumps(said, sort_keys=True)
     return words
 
 
@@ -266,13 +269,15 @@ def _aspects(instruction_ids: Collection[int]) -> dict[int, list[AspectRow]]:
     return found
 
 
-def criteria_for_judging(dataset_id: int) -> list[tuple[str, str, tuple[tuple[int, str], ...]]]:
-    """Key, question and options of each criterion, in their order; options are (value, wording), lowest first."""
+def criteria_for_judging(dataset_id: int) -> list[tuple[str, str, Scale]]:
+    """Key, question and scale of each criterion, in their order; one query."""
     rows = Criterion.objects.filter(dataset_id=dataset_id).order_by("position")
-    return [
-        (key, question, tuple(sorted((int(value), wording) for value, wording in options.items())))
-        for key, question, options in rows.values_list("key", "question", "options")
-    ]
+    return [(row.key, row.question, row.rated_on) for row in rows]
+
+
+def scales_of(dataset_id: int) -> dict[str, Scale]:
+    """The scale of each criterion of a dataset, in their order; one query."""
+    return {key: scale for key, _, scale in criteria_for_judging(dataset_id)}
 
 
 def response_lengths(dataset_id: int) -> dict[int, list[int]]:
@@ -345,7 +350,7 @@ def category_scheme(dataset_id: int) -> CategoryScheme:
 
 def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     """External id to what decides which values are right for the item: for reading verdicts from a file."""
-    criteria = tuple(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", flat=True))
+    scales = scales_of(dataset_id)
     aspects = aspect_keys([dataset_id])
     several = category_scheme(dataset_id).several
     items = (
@@ -359,9 +364,10 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             both_bad=True,
             strengths=tuple(STRENGTHS),
             graded=True,
-            criteria=criteria,
+            criteria=tuple(scales),
             aspects=tuple(aspects.get(instruction_id, ())),
             several=several,
+            scales=scales,
         )
         for external_id, kind, instruction_id, n in items.values_list(
             "external_id", "kind", "instruction_id", "n"

@@ -9,9 +9,12 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
+from annotation.domain.scales import Scales
 from annotation.kinds import kind_of
+from annotation.kinds.values import NO_SCALES
 from annotation.models import Item, User
 from annotation.models.work import LabelQuerySet
+from annotation.selectors.datasets import scales_of
 from annotation.selectors.overview import labels_visible_to
 
 UNDECIDED = 0.5
@@ -29,14 +32,17 @@ class PeopleSaid:
     choices : tuple of three int
         Of a pair: how many said tie, first response, second response (canonical order).
     parts : mapping of str to float
-        Mean rating in [1, 5] by criterion, share of yes in [0, 1] by aspect (who could not tell left out), or mean
-        rank by what was ranked.
+        Mean rating by criterion (without those who say that it does not apply), share of yes in [0, 1] by aspect (who
+        could not tell left out), or mean rank by what was ranked.
+    scales : mapping of str to Scale
+        Of criteria.
     """
 
     kind: str
     n: int
     choices: tuple[int, int, int] = (0, 0, 0)
     parts: Mapping[str, float] = field(default_factory=dict)
+    scales: Scales = field(default_factory=dict)
 
     @property
     def majority(self) -> int | None:
@@ -72,14 +78,24 @@ def people_said(
 ) -> dict[int, PeopleSaid]:
     """What people said of these items; items without a label are left out, and labels that `reader` may not see.
 
-    One query.
+    One query, and one for the scales of each dataset with ratings.
     """
     found: dict[int, list[tuple[str, int | None, dict[str, Any]]]] = defaultdict(list)
+    datasets: dict[int, int] = {}
     rows = _current(reader, study_id).filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
-    for item_id, kind, choice, value in rows.values_list("item_id", "kind", "choice", "value"):
+    for item_id, dataset, kind, choice, value in rows.values_list(
+        "item_id", "item__dataset_id", "kind", "choice", "value"
+    ):
         found[item_id].append((kind, choice, value))
+        if kind_of(kind).parts == "criteria":
+            datasets[item_id] = dataset
+    scales = {dataset: scales_of(dataset) for dataset in set(datasets.values())}
     return {
-        item_id: said_together(labels[0][0], [(choice, value) for _, choice, value in labels])
+        item_id: said_together(
+            labels[0][0],
+            [(choice, value) for _, choice, value in labels],
+            scales[datasets[item_id]] if item_id in datasets else NO_SCALES,
+        )
         for item_id, labels in found.items()
     }
 
@@ -133,8 +149,10 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
     ]
 
 
-def said_together(kind: str, labels: Sequence[tuple[int | None, Mapping[str, Any]]]) -> PeopleSaid:
-    """Labels of one item, (choice, value) each, taken together."""
+def said_together(
+    kind: str, labels: Sequence[tuple[int | None, Mapping[str, Any]]], scales: Scales = NO_SCALES
+) -> PeopleSaid:
+    """Labels of one item, (choice, value) each, taken together; `scales` are those of its criteria."""
     if kind_of(kind).scale == "preference":
         counts = Counter(choice for choice, _ in labels)
         return PeopleSaid(kind, len(labels), (counts[0], counts[1], counts[2]))
@@ -142,7 +160,8 @@ def said_together(kind: str, labels: Sequence[tuple[int | None, Mapping[str, Any
     for _, value in labels:
         for key, number in parts_of(kind, value).items():
             numbers[key].append(number)
-    return PeopleSaid(kind, len(labels), parts={key: sum(each) / len(each) for key, each in numbers.items()})
+    means = {key: sum(each) / len(each) for key, each in numbers.items()}
+    return PeopleSaid(kind, len(labels), parts=means, scales=scales)
 
 
 def parts_of(kind: str, value: Mapping[str, Any]) -> dict[str, float]:

@@ -80,6 +80,7 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         criteria=tuple(criterion.key for criterion in _criteria_of(study, known)),
         aspects=tuple(aspect.key for aspect in known.aspects),
         several=known.several,
+        scales={criterion.key: criterion.scale for criterion in known.criteria},
     )
 
 
@@ -150,7 +151,7 @@ def _dataset_criteria(dataset: Dataset) -> tuple[ShownCriterion, ...]:
 def criteria_shown(dataset_id: int) -> tuple[ShownCriterion, ...]:
     """The criteria of a dataset, in their order; one query."""
     rows = Criterion.objects.filter(dataset_id=dataset_id).order_by("position", "pk")
-    return tuple(ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows)
+    return tuple(ShownCriterion(row.key, row.question, row.rated_on) for row in rows)
 
 
 def aspects_shown(instruction_id: int) -> tuple[ShownAspect, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation.domain.pseudonyms import pseudonym
+from annotation.domain.scales import STANDARD
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse
 from annotation.models.work import LabelQuerySet
 from annotation.peers.items import PeerItem, PeerLabel
@@ -49,7 +50,19 @@ def items_whole(items: QuerySet[Item], labels: LabelQuerySet | None = None) -> I
 def criteria_as_files(datasets: Iterable[Dataset | int]) -> list[dict[str, Any]]:
     """The criteria of datasets, as a file of items declares them."""
     rows = Criterion.objects.filter(dataset__in=list(datasets)).order_by("dataset_id", "position", "key")
-    return [dict(row) for row in rows.values("key", "question", "options")]
+    return [_criterion_as_file(row) for row in rows]
+
+
+def _criterion_as_file(row: Criterion) -> dict[str, Any]:
+    scale, declared = row.rated_on, {"key": row.key, "question": row.question, "options": row.options}
+    if scale.numbers == STANDARD and len(scale.words) == scale.n_points:
+        return declared
+    said: dict[str, Any] = {"low": scale.low, "high": scale.high}
+    if scale.step != 1:
+        said["step"] = scale.step
+    if scale.not_applicable:
+        said["not_applicable"] = True
+    return declared | {"scale": said}
 
 
 def declared_as_files(datasets: Iterable[Dataset | int]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
+from annotation.domain.scales import Scale
 from annotation.importers.records import CriterionRecord, Origin
-from annotation.kinds.rubric import POINTS
 from annotation.models import Criterion, Dataset
 from annotation.services.dataset_rows import criterion_row
 from annotation.services.datasets import DatasetImportError, dataset_lock
@@ -35,9 +35,10 @@ def _read(name: str) -> tuple[CriterionRecord, ...]:
         CriterionRecord(
             row["key"],
             row["question"],
-            {points: row["options"][points] for points in POINTS},
+            dict(row["options"]),
             position,
             Origin(file.name, position + 1),
+            Scale(**row.get("scale", {})).as_json(),
         )
         for position, row in enumerate(listed)
     )
@@ -63,7 +64,11 @@ def criteria_add(*, dataset: Dataset, name: str) -> int:
         known = stored.get(record.key)
         if known is None:
             new.append(record)
-        elif (known.question, known.options) != (record.question, dict(record.options)):
+        elif (known.question, known.options, known.scale) != (
+            record.question,
+            dict(record.options),
+            dict(record.scale),
+        ):
             raise DatasetImportError(
                 f"dataset {locked.name!r} has a criterion {record.key!r} already, with another wording; "
                 f"ratings with different wordings aren't comparable."

@@ -75,6 +75,9 @@ class ImportRun:
                 self._contradiction(record, f"criteria.{record.key}", known.question, record.question)
             elif known.options != dict(record.options):
                 self._contradiction(record, f"criteria.{record.key}", known.options, dict(record.options))
+            elif known.scale != dict(record.scale):
+                field = f"criteria.{record.key}.scale"
+                self._contradiction(record, field, str(known.rated_on), str(record.rated_on))
         self._create(Criterion, new, "criteria")
 
     def _store_categories(self) -> None:
@@ -365,6 +368,7 @@ def criterion_row(dataset: Dataset, record: CriterionRecord, position: int) -> C
         key=record.key,
         question=record.question,
         options=dict(record.options),
+        scale=dict(record.scale),
         position=position,
     )
 

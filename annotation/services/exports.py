@@ -6,12 +6,14 @@ caller is who checks that it may.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from annotation.domain.pseudonyms import pseudonym
+from annotation.domain.scales import NOT_APPLICABLE, Scale
 from annotation.kinds import KINDS, kind_of, kinds_with
 from annotation.kinds.grades import grade_of
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
@@ -20,6 +22,7 @@ from web.batches import batched
 from web.tables import ColumnType, ExportTable, TableColumn
 
 CHUNK = 1_000
+EMPTY: Mapping[str, Sequence[Scale]] = MappingProxyType({})
 MADE = ""
 
 
@@ -106,19 +109,20 @@ _PARTS = (
 PART_COLUMNS = tuple(column.name for column in _PARTS)
 SHAPES = ("labels", "parts")
 RATING = "rating."
+NOT_APPLICABLE_COLUMN = f"{NOT_APPLICABLE}."
 
 
 def label_columns(
-    *, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()
+    *, identify: bool, shape: str = "labels", criteria: Mapping[str, Sequence[Scale]] = EMPTY
 ) -> tuple[TableColumn, ...]:
-    """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
-    rated = (
-        TableColumn(f"{RATING}{key}", "integer", "Rating by this criterion, 1 to 5.") for key in criteria
-    )
+    """The columns of an export. A rubric has one a criterion, `rating.KEY`, and `not_applicable.KEY` where that is an
+    answer; the shape `parts` a row a part instead.
+    """
+    rated = tuple(column for key, scales in criteria.items() for column in _rating_columns(key, scales))
     at = COLUMNS.index("value") + 1
     plain = tuple(each.column for each in _READ)
     identity = tuple(each.column for each in _IDENTITY) if identify else ()
-    return plain[:at] + (_PARTS if shape == "parts" else tuple(rated)) + plain[at:] + identity
+    return plain[:at] + (_PARTS if shape == "parts" else rated) + plain[at:] + identity
 
 
 def labels_table(
@@ -127,22 +131,30 @@ def labels_table(
     """Labels as a table; the options as of `label_rows`. `ValueError` for another shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape: expected {' or '.join(SHAPES)}, got {shape!r}")
-    criteria = criteria_of(labels) if shape == "labels" else ()
+    criteria = criteria_of(labels) if shape == "labels" else EMPTY
     columns = label_columns(identify=identify, shape=shape, criteria=criteria)
     names = [column.name for column in columns]
     rows = label_rows(labels, history=history, identify=identify, shape=shape)
     return ExportTable(columns, ([row[name] for name in names] for row in rows))
 
 
-def criteria_of(labels: LabelQuerySet) -> list[str]:
-    """Keys of the criteria that rubric labels among these may have, in the order of their rubrics."""
+def _rating_columns(key: str, scales: Sequence[Scale]) -> Iterator[TableColumn]:
+    listed = " or ".join(dict.fromkeys(map(str, scales)))
+    yield TableColumn(f"{RATING}{key}", "integer", f"Rating by this criterion, {listed}.")
+    if any(scale.not_applicable for scale in scales):
+        words = "Whether the annotator says that this criterion does not apply."
+        yield TableColumn(f"{NOT_APPLICABLE_COLUMN}{key}", "boolean", words)
+
+
+def criteria_of(labels: LabelQuerySet) -> dict[str, list[Scale]]:
+    """The criteria that rubric labels among these may have, in the order of their rubrics, with their scales: of labels
+    on several datasets one key may have several.
+    """
     datasets = labels.filter(kind__in=kinds_with("criteria")).order_by().values("item__dataset")
-    keys = (
-        Criterion.objects.filter(dataset__in=datasets)
-        .order_by("position", "key")
-        .values_list("key", flat=True)
-    )
-    return list(dict.fromkeys(keys))
+    found: dict[str, list[Scale]] = {}
+    for row in Criterion.objects.filter(dataset__in=datasets).order_by("position", "key"):
+        found.setdefault(row.key, []).append(row.rated_on.numbers)
+    return found
 
 
 def label_rows(
@@ -165,7 +177,7 @@ def label_rows(
     -----
     One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    criteria = criteria_of(labels) if shape == "labels" else ()
+    criteria = criteria_of(labels) if shape == "labels" else EMPTY
     columns = [column.name for column in label_columns(identify=identify, criteria=criteria)]
     chosen = labels if history else labels.current()
     rows = (
@@ -242,8 +254,13 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
         "created_at": utc_text(read["created_at"]),
         "superseded": read["superseded_by"] is not None,
     }
-    rated = [column for column in columns if column.startswith(RATING)]
-    made |= {column: value.get("ratings", {}).get(column.removeprefix(RATING)) for column in rated}
+    ratings = value.get("ratings", {})
+    for column in columns:
+        said = ratings.get(column.partition(".")[2])
+        if column.startswith(RATING):
+            made[column] = None if said == NOT_APPLICABLE else said
+        elif column.startswith(NOT_APPLICABLE_COLUMN):
+            made[column] = None if said is None else said == NOT_APPLICABLE
     return {column: made[column] if column in made else read[ALL_SOURCES[column]] for column in columns}
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotation.compiled import CompiledInsert
 from annotation.domain.errors import StageError, SuspendedError
+from annotation.domain.scales import Scales
 from annotation.kinds import kind_of, to_canonical, validate_value
 from annotation.models import (
     Assignment,
@@ -63,7 +64,9 @@ def label_record(
         is_set_aside=is_set_aside,
         comment=comment,
         pasted_chars=pasted_chars,
-        check_score=None if gold is None else _check_score(rules, study.kind, value, gold),
+        check_score=None
+        if gold is None
+        else _check_score(rules, study.kind, value, gold, value_rules(study, place.item).scales),
         guidelines_version=study.guidelines_version,
         probability=place.probability,
         active_ms=active_ms,
@@ -71,10 +74,13 @@ def label_record(
     )
 
 
-def _check_score(rules: Study, kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> float | None:
+def _check_score(
+    rules: Study, kind: str, value: Mapping[str, Any], gold: Mapping[str, Any], scales: Scales
+) -> float | None:
     """By the rule of the study's test: who qualifies within a distance of gold is held to no more than that."""
     tolerant = rules.qualification_rule == QualificationRule.TOLERANT
-    return kind_of(kind).score(value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
+    tolerance = rules.qualification_tolerance if tolerant else 0.0
+    return kind_of(kind).score(value, gold, tolerance=tolerance, scales=scales)
 
 
 def label_change(

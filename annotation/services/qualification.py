@@ -185,8 +185,11 @@ def _answer_record(
         return
     assert item.gold is not None  # a question is an item with gold
     order = question_order(enrollment, question)
-    value = to_canonical(study.kind, validate_value(shown_value, value_rules(study, item)), order)
-    result = kind_of(study.kind).grade(value, item.gold, tolerance=study.qualification_tolerance)
+    rules = value_rules(study, item)
+    value = to_canonical(study.kind, validate_value(shown_value, rules), order)
+    result = kind_of(study.kind).grade(
+        value, item.gold, tolerance=study.qualification_tolerance, scales=rules.scales
+    )
     QualificationAnswer.objects.create(
         enrollment=enrollment,
         question=question,

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 
+from annotation.domain.scales import STANDARD, Scale
 from annotation.kinds import kind_of
 from annotation.selectors.judging_labels import UNDECIDED, PeopleSaid, parts_of
-
-FAR = 1.0
-"""Points between a judge's rating and people's mean beyond which they disagree: more than the next option."""
 
 
 def against_people(
@@ -19,8 +17,8 @@ def against_people(
     """Whether a parsed judgment contradicts what most people said; None where there is nothing to compare.
 
     A pair: another choice than the majority's; without a majority nothing can be contradicted. A rubric: a rating
-    more than one point from people's mean. A checklist: an aspect answered against the majority. A ranking: a
-    rank correlation (Spearman) with people's mean ranks below 0.
+    farther from people's mean than its scale holds near (on 1 to 5 more than one point). A checklist: an aspect
+    answered against the majority. A ranking: a rank correlation (Spearman) with people's mean ranks below 0.
     """
     if people is None or people.kind != kind:
         return None
@@ -37,16 +35,18 @@ def against_people(
             [said[key] for key in shared], [people.parts[key] for key in shared]
         )
         return None if correlation is None else correlation < 0.0
-    return any(is_far(kind, said[key], people.parts[key]) for key in shared)
+    return any(is_far(kind, said[key], people.parts[key], people.scales.get(key, STANDARD)) for key in shared)
 
 
-def is_far(kind: str, mine: float | None, people: float | None) -> bool:
-    """Whether what a judge says of one part contradicts people's mean. Of a ranking no single rank does."""
+def is_far(kind: str, mine: float | None, people: float | None, on: Scale = STANDARD) -> bool:
+    """Whether what a judge says of one part contradicts people's mean, `on` the scale of a criterion. Of a
+    ranking no single rank does.
+    """
     scale = kind_of(kind).scale
     if mine is None or people is None or scale == "ranks":
         return False
     if scale == "ordinal":
-        return abs(mine - people) > FAR
+        return abs(mine - people) > on.near
     return people != UNDECIDED and (mine == 1.0) != (people > UNDECIDED)
 
 

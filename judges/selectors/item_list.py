@@ -12,9 +12,12 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotation.domain.scales import STANDARD, Scales, are_mixed
 from annotation.kinds import kind_of
+from annotation.kinds.values import NO_SCALES
 from annotation.models import Item, User
 from annotation.selectors.adjudication import disputes_of
+from annotation.selectors.datasets import scales_of
 from annotation.selectors.judged_items import ItemExcerpt, item_excerpts, items_found
 from annotation.selectors.judging_labels import (
     PeopleSaid,
@@ -300,13 +303,17 @@ def _value_rows(filters: ItemFilter, items: QuerySet[Item]) -> Iterator["ValueRo
         said[pk].append(value if status == ParseStatus.PARSED else None)
     labels = values_said(items, reader=filters.reader, study_id=filters.study_id)
     several = [pk for pk, values in labels.items() if len(values) > 1]
-    disputes = disputes_of(filters.kind, [[kind.numbers(value) for value in labels[pk]] for pk in several])
+    scales = scales_of(filters.dataset_id) if kind.parts == "criteria" else NO_SCALES
+    numbers = [[kind.numbers(value) for value in labels[pk]] for pk in several]
+    disputes = disputes_of(filters.kind, numbers, scales)
     split = {pk for pk, dispute in zip(several, disputes, strict=True) if dispute > 0}
     for pk, gold in items.values_list("pk", "gold"):
-        if not _cell_fits(filters, labels.get(pk, ()), said[pk], gold):
+        if not _cell_fits(filters, labels.get(pk, ()), said[pk], gold, scales):
             continue
         people = (
-            said_together(filters.kind, [(None, value) for value in labels[pk]]) if pk in labels else None
+            said_together(filters.kind, [(None, value) for value in labels[pk]], scales)
+            if pk in labels
+            else None
         )
         heard = [value for value in said[pk] if value is not None]
         fits = {
@@ -325,6 +332,7 @@ def _cell_fits(
     labels: Sequence[Mapping[str, Any]],
     said: Sequence[Mapping[str, Any] | None],
     gold: Mapping[str, Any] | None,
+    scales: Scales,
 ) -> bool:
     """Whether a part of an item is in the cell of the confusion table; ties and what cannot be read are wrong."""
     if not filters.truth:
@@ -332,7 +340,7 @@ def _cell_fits(
     sources = [gold] if filters.truth == "gold" and gold else labels if filters.truth == "people" else []
     votes: dict[str, list[bool]] = defaultdict(list)
     for source in sources:
-        for key, side in _sides(filters, source).items():
+        for key, side in _sides(filters, source, scales).items():
             votes[key].append(side)
     wanted = filters.answer == 1
     # A part on which people are divided has no right answer.
@@ -342,7 +350,7 @@ def _cell_fits(
         if 2 * sum(sides) != len(sides) and (2 * sum(sides) > len(sides)) == wanted
     ]
     for verdict in said:
-        heard = {} if verdict is None else _sides(filters, verdict)
+        heard = {} if verdict is None else _sides(filters, verdict, scales)
         for key in keys:
             is_right = heard.get(key) == wanted
             if filters.verdict in ("", "right" if is_right else "wrong"):
@@ -350,10 +358,12 @@ def _cell_fits(
     return False
 
 
-def _sides(filters: ItemFilter, value: Mapping[str, Any]) -> dict[str, bool]:
-    """Yes or no by part: an answer, or a rating by its mark."""
-    mark = 1.0 if filters.mark is None else filters.mark
-    return {key: number >= mark for key, number in parts_of(filters.kind, value).items()}
+def _sides(filters: ItemFilter, value: Mapping[str, Any], scales: Scales) -> dict[str, bool]:
+    """Yes or no by part: an answer, or a rating by its mark, a `Scale.position` where scales are mixed."""
+    mark, numbers = 1.0 if filters.mark is None else filters.mark, parts_of(filters.kind, value)
+    if are_mixed(scales.values()):
+        numbers = {key: scales[key].position(number) for key, number in numbers.items() if key in scales}
+    return {key: number >= mark for key, number in numbers.items()}
 
 
 def case_counts(filters: ItemFilter) -> dict[str, int]:
@@ -392,8 +402,8 @@ def _apart(kind: str, said: Mapping[str, float], people: PeopleSaid) -> float | 
     if scale == "ranks":
         rho = rank_correlation_of(mine, theirs)
         return None if rho is None else (1.0 - rho) / 2
-    whole = 4.0 if scale == "ordinal" else 1.0
-    return sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / (whole * len(shared))
+    widths = [people.scales.get(key, STANDARD).width if scale == "ordinal" else 1.0 for key in shared]
+    return sum(abs(a - b) / width for a, b, width in zip(mine, theirs, widths, strict=True)) / len(shared)
 
 
 def _rows(filters: ItemFilter, ids: Sequence[int]) -> tuple[ListedItem, ...]:

@@ -1,8 +1,9 @@
 """All that the page of one judgment shows."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from annotation.domain.scales import STANDARD, Scale
 from annotation.kinds.base import letter_of
 from annotation.kinds.shown import ShownResponse
 from annotation.kinds.values import spoken
@@ -13,7 +14,6 @@ from judges.models import Judgment, Order, ParseStatus
 from judges.selectors.disagreement import against_gold, against_people, is_far
 from judges.selectors.trace import Trace, judgment_trace
 
-CANNOT_TELL = "cannot tell"
 MOST_OTHERS = 60
 """Judgments of the same item that are shown beside it."""
 
@@ -172,11 +172,15 @@ def part_rows(detail: JudgmentDetail) -> list[JudgedPart]:
         JudgedPart(
             name=part.name,
             about=part.about,
-            judge=kind.part_words(mine[key]) if key in mine else CANNOT_TELL if key in known else "",
-            judge_about=part.options.get(str(round(mine[key])), "") if key in mine else "",
+            judge=kind.part_words(mine[key])
+            if key in mine
+            else kind.number_words(None).lower()
+            if key in known
+            else "",
+            judge_about=part.scale.word(round(mine[key])) if key in mine and part.scale else "",
             people=kind.mean_words(people[key]) if key in people else "",
             gold=kind.part_words(gold[key]) if key in gold else "",
-            is_far=is_far(name, mine.get(key), people.get(key)),
+            is_far=is_far(name, mine.get(key), people.get(key), part.scale or STANDARD),
         )
         for key, part in _parts(item).items()
     ]
@@ -216,14 +220,13 @@ def item_part_rows(item: ItemTexts, people: PeopleSaid | None) -> list[ItemPart]
 class _Part:
     name: str
     about: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale | None = None
+    """Of a criterion."""
 
 
 def _parts(item: ItemTexts) -> dict[str, _Part]:
     if item.kind_info.parts == "criteria":
-        return {
-            each.key: _Part(spoken(each.key), each.question, dict(each.options)) for each in item.criteria
-        }
+        return {each.key: _Part(spoken(each.key), each.question, each.scale) for each in item.criteria}
     if item.kind_info.parts == "responses":
         return {
             str(index): _Part(f"Response {index + 1}", system) for index, system in enumerate(item.systems)

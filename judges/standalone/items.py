@@ -70,9 +70,7 @@ def bundle_views(bundle: DatasetBundle, kind: str, systems: Collection[str] = ()
     for aspect in bundle.aspects:
         aspects[aspect.instruction].append(AspectView(aspect.key, aspect.text, aspect.parent or ""))
     criteria = tuple(
-        CriterionView(
-            each.key, each.question, tuple(sorted((int(point), text) for point, text in each.options.items()))
-        )
+        CriterionView(each.key, each.question, each.rated_on)
         for each in sorted(bundle.criteria, key=lambda each: each.position)
     )
     parts = KINDS[kind].parts if kind in KINDS else ""

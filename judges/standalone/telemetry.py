@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from annotation.domain.scales import NOT_APPLICABLE
 from judges.backends.errors import BackendUnavailableError
 from judges.engine.codec import PARSED
 from judges.strategies.documents import JudgeDocument
@@ -52,7 +53,12 @@ def scores_of(row: Mapping[str, Any]) -> tuple[EvaluationScore, ...]:
         probability = row.get("probability")
         return (EvaluationScore("", certain if probability is None else float(probability), label),)
     if "ratings" in value:
-        return tuple(EvaluationScore(str(part), float(rating)) for part, rating in value["ratings"].items())
+        return tuple(
+            EvaluationScore(str(part), None, NOT_APPLICABLE)
+            if rating == NOT_APPLICABLE
+            else EvaluationScore(str(part), float(rating))
+            for part, rating in value["ratings"].items()
+        )
     if "answers" in value:
         answers = list(value["answers"].values())
         return (EvaluationScore("", sum(answer is True for answer in answers) / len(answers)),)

@@ -6,7 +6,8 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
   those for a tie. By mean probability: the mean of the members' probabilities that A is better (1, 1/2 or 0 where a
   member gives only its choice), A above one half. By weights: their sum over the members for A minus those for B,
   which is the log-odds of A where they were fitted (`metaeval.selection.juries`); within the tie margin it is a tie.
-- rubric: the mean of the ratings of each criterion, rounded half to even, and the mean of what was expected.
+- rubric: the rating on each criterion's scale that is closest to the mean, halves going to the even one, and the mean
+  of what was expected; "not applicable" where more than half of the members say that, and no part of a mean.
 - checklist: the most frequent answer to each aspect, and DRFR and TOWER of these.
 - classification: the most frequent answer as a whole, which is a category or a set of them. Where several sets are as
   frequent, each category that more than half of the members chose. A draw is unparsed: there is no tie to fall back on.
@@ -16,12 +17,13 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale, Scales
 from annotation.kinds import KINDS, ItemKind
 from annotation.kinds.parts import PartsKind
 from judges.strategies.checklist import checklist_scores
@@ -81,7 +83,8 @@ def combine(
     if kind.is_whole:
         combined = _whole(item, kind, values)
     else:
-        combined = _parts(kind, values, tie=params.get("on_draw", "tie") == "tie")
+        scales = {each.key: each.scale for each in item.criteria}
+        combined = _parts(kind, values, scales, tie=params.get("on_draw", "tie") == "tie")
     if combined is None:
         return replace(unparsed(text, _DRAW), value={"votes": votes})
     if kind.scale == "nominal" and not kind.is_whole and combined[kind.field]:
@@ -161,7 +164,7 @@ def _most_frequent(votes: list[T]) -> T | None:
     return None if others and others[0][1] == n else first
 
 
-def _parts(kind: PartsKind, values: Values, *, tie: bool) -> dict[str, Any] | None:
+def _parts(kind: PartsKind, values: Values, scales: Scales, *, tie: bool) -> dict[str, Any] | None:
     """Return the combined value; None if it is drawn and may not be."""
     if kind.scale == "nominal":
         given = _by_part(values, kind.field)
@@ -172,12 +175,21 @@ def _parts(kind: PartsKind, values: Values, *, tie: bool) -> dict[str, Any] | No
     if kind.scale == "ordinal":
         ratings = _by_part(values, kind.field)
         expected = _by_part(values, "ratings", _with_expected)
+        means = {name: [one for one in given if one != NOT_APPLICABLE] for name, given in expected.items()}
         return {
-            kind.field: {name: round(Fraction(sum(given), len(given))) for name, given in ratings.items()},
-            "expected": {name: math.fsum(given) / len(given) for name, given in expected.items()},
+            kind.field: {name: _rating(given, scales.get(name, STANDARD)) for name, given in ratings.items()},
+            "expected": {name: math.fsum(given) / len(given) for name, given in means.items() if given},
         }
     ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))
     return {"ranks": ranked({name: sum(given, Fraction(0)) / len(given) for name, given in ranks.items()})}
+
+
+def _rating(given: Sequence[int | str], scale: Scale) -> int | str:
+    """Return the rating closest to the members' mean; "not applicable" where more than half say that."""
+    numbers = [rating for rating in given if not isinstance(rating, str)]
+    if 2 * len(numbers) < len(given):
+        return NOT_APPLICABLE
+    return scale.nearest(Fraction(sum(numbers), len(numbers)))
 
 
 def _whole(item: ItemView, kind: PartsKind, values: Values) -> dict[str, Any] | None:

@@ -23,4 +23,6 @@ def item_content_hash(view: ItemView) -> str:
     parts += [[(each.key, each.text, each.parent) for each in view.aspects], view.references]
     if view.several:
         parts.append("several")
+    if scales := {each.key: scale for each in view.criteria if (scale := each.scale.as_json())}:
+        parts.append(scales)
     return sha256(json.dumps(parts, ensure_ascii=True).encode("ascii")).hexdigest()[:16]

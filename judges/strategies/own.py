@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from annotation.domain.scales import NOT_APPLICABLE
 from judges.strategies.checklist import LABELS, LABELS_AND_DOUBT, MEANING, checklist_scores
 from judges.strategies.classification import category_verdict, chosen_schema, shown_values
 from judges.strategies.errors import SpecError
@@ -52,7 +53,14 @@ from judges.strategies.reading import (
     reading_of,
     usual_names,
 )
-from judges.strategies.rubric import criteria_listed, item_criteria, option_labels, options_worded
+from judges.strategies.rubric import (
+    criteria_listed,
+    item_criteria,
+    option_labels,
+    options_worded,
+    rating_of,
+    rating_schema,
+)
 from judges.strategies.structured import (
     Labels,
     Said,
@@ -80,6 +88,7 @@ from judges.strategies.types import (
 _ALWAYS = frozenset({"instruction", "context", "reference", "guidelines", "low", "high"})
 FLAGS = frozenset({"context", "reference", "guidelines", "tie", "cannot_tell", "response", "several"})
 _POINTS = re.compile(r"\s*[\[(]\s*([+-]?\d{1,6}(?:\.\d{1,6})?)\s*(?:points?|pts?)?\s*[\])]", re.IGNORECASE)
+_RATING = re.compile(rf"-?[0-9]{{1,4}}|{NOT_APPLICABLE}")
 _REASONS = {"reasons": {"type": "string"}}
 PAIR_WORDS: Labels = {
     "A": ("Output A", "Response A", "Assistant A", "Answer A"),
@@ -164,7 +173,7 @@ def own_check(info: StrategyInfo, source: str, params: Mapping[str, Any]) -> Non
     if int(params.get("draws", 1)) > 1 and not (form.is_scored and ask == "each"):
         raise SpecError("params.draws", "only scores are drawn several times: ask for each part by itself.")
     for label in reading.words:
-        if form.verdicts is None and not label.isdecimal():
+        if form.verdicts is None and not _RATING.fullmatch(label):
             raise SpecError("params.words", f"'{label}' is no rating, which is a whole number.")
         if form.verdicts and base_label(label) not in form.verdicts:
             known = ", ".join(sorted(form.verdicts))
@@ -232,7 +241,7 @@ def own_rubric(item: ItemView, config: StrategyConfig) -> Steps:
     keys = [each.key for each in criteria]
     if config.params["ask"] == "together":
         values = {"response": response, "criteria": criteria_listed(criteria), "names": json_form(keys)}
-        schema = closed({each.key: _enum([value for value, _ in each.options]) for each in criteria})
+        schema = closed({each.key: rating_schema(each) for each in criteria})
         found, raw, problem = yield from _together(item, config, reading, values, "ratings", schema)
         if problem:
             return unparsed(raw, problem)
@@ -240,12 +249,12 @@ def own_rubric(item: ItemView, config: StrategyConfig) -> Steps:
         said = {
             each.key: _part(named, each.key, _in_words(option_labels(each), reading)) for each in criteria
         }
-        return verdict_of_parts(said, raw, int, lambda ratings: {"ratings": ratings})
+        return verdict_of_parts(said, raw, rating_of, lambda ratings: {"ratings": ratings})
     shown = [
         {"response": response, "question": each.question, "options": options_worded(each)}
         for each in criteria
     ]
-    schemas = [_one("rating", _enum([value for value, _ in each.options]), reading) for each in criteria]
+    schemas = [_one("rating", rating_schema(each), reading) for each in criteria]
     draws = int(config.params["draws"])
     answers = yield from _asked(item, config, reading, shown, schemas, draws)
     raw = _joined(keys, answers)
@@ -254,14 +263,19 @@ def own_rubric(item: ItemView, config: StrategyConfig) -> Steps:
     for each, drawn in zip(criteria, answers, strict=True):
         labels = option_labels(each)
         read = [read_verdict(answer, reading, labels, usual_names("rating")) for answer in drawn]
-        ratings = [int(label) for label, _ in read if label is not None]
-        if 2 * len(ratings) < len(read) or not ratings:
+        known = [label for label, _ in read if label is not None]
+        if 2 * len(known) < len(read) or not known:
             said[each.key] = (None, next(why for label, why in read if label is None))
             continue
+        ratings = [int(label) for label in known if label != NOT_APPLICABLE]
+        if 2 * len(ratings) < len(known):  # most draws say that it does not apply
+            said[each.key] = (NOT_APPLICABLE, "")
+            continue
         means[each.key] = fmean(ratings)
-        said[each.key] = (str(min(map(int, labels), key=lambda value: abs(value - means[each.key]))), "")
+        nearest = min(each.scale.points, key=lambda value: abs(value - means[each.key]))
+        said[each.key] = (str(nearest), "")
     more = {"expected": means} if draws > 1 and means else {}
-    return verdict_of_parts(said, raw, int, lambda ratings: {"ratings": ratings, **more})
+    return verdict_of_parts(said, raw, rating_of, lambda ratings: {"ratings": ratings, **more})
 
 
 def own_checklist(item: ItemView, config: StrategyConfig) -> Steps:

@@ -8,6 +8,7 @@ Ratings", 2024; the dimensions and options are the dataset's. The expected score
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotation.domain.scales import NOT_APPLICABLE, Scale
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import json_form, one_line, only_response, render_item
 from judges.strategies.parsing import unparsed
@@ -36,6 +37,8 @@ from judges.strategies.types import (
 )
 
 REASONS, RATINGS = "reasons", "ratings"
+MAX_DIGIT = 9
+NOT_APPLICABLE_WORDS = ("not applicable", "n/a", "na", "does not apply")
 
 
 def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
@@ -56,7 +59,7 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
                         {"response": response, "question": each.question, "options": options_worded(each)},
                         *_flags(config),
                     ),
-                    choices=() if cot else tuple(str(value) for value, _ in each.options),
+                    choices=() if cot else each.answers,
                     logprobs=expected,
                 )
                 for each in criteria
@@ -73,6 +76,7 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
         means = {
             each.key: expected_score(answer, _values(each), str(said[each.key][0]), last=cot)
             for each, answer in zip(criteria, answers, strict=True)
+            if said[each.key][0] != NOT_APPLICABLE and has_token_ratings(each.scale)
         }
         value = {"expected": {key: mean for key, mean in means.items() if mean is not None}}
     raw = "\n\n".join(f"[{each.key}]\n{answer.text}" for each, answer in zip(criteria, answers, strict=True))
@@ -118,7 +122,27 @@ def _flags(config: StrategyConfig) -> tuple[str, ...]:
 
 def options_worded(criterion: CriterionView, indent: str = "") -> str:
     """Return the options of a criterion with their words, one a line."""
-    return "\n".join(f"{indent}{value} = {one_line(words)}" for value, words in criterion.options)
+    scale = criterion.scale
+    lines = [f"{value} = {one_line(words)}" if words else str(value) for value, words in scale.options]
+    if scale.is_number:
+        steps = f", in steps of {scale.step}" if scale.step != 1 else ""
+        lines = [f"any whole number from {scale.low} to {scale.high}{steps}", *lines]
+    if scale.not_applicable:
+        lines.append(f"{NOT_APPLICABLE} = the criterion does not apply to this response")
+    return "\n".join(indent + line for line in lines)
+
+
+def has_token_ratings(scale: Scale) -> bool:
+    """Whether every rating is one digit, so that the probability of a token is that of a rating.
+
+    Of 1 to 10 it isn't: the token "1" may begin "10".
+    """
+    return scale.low >= 0 and scale.high <= MAX_DIGIT
+
+
+def rating_of(label: str) -> int | str:
+    """Return the rating that a label means."""
+    return NOT_APPLICABLE if label == NOT_APPLICABLE else int(label)
 
 
 def _values(criterion: CriterionView) -> dict[str, int]:
@@ -127,15 +151,24 @@ def _values(criterion: CriterionView) -> dict[str, int]:
 
 def option_labels(criterion: CriterionView) -> Labels:
     """Return the ratings of a criterion, each with its wording."""
-    return {str(value): (words,) if words.strip() else () for value, words in criterion.options}
+    labels: dict[str, tuple[str, ...]] = {
+        str(value): (words,) if words.strip() else () for value, words in criterion.options
+    }
+    return labels | {NOT_APPLICABLE: NOT_APPLICABLE_WORDS} if criterion.scale.not_applicable else labels
 
 
 def _schema(criteria: tuple[CriterionView, ...], *, cot: bool) -> dict[str, Any]:
-    ratings = closed(
-        {each.key: {"type": "integer", "enum": [value for value, _ in each.options]} for each in criteria}
-    )
+    ratings = closed({each.key: rating_schema(each) for each in criteria})
     return closed({REASONS: {"type": "string"}, RATINGS: ratings}) if cot else ratings
 
 
+def rating_schema(criterion: CriterionView) -> dict[str, Any]:
+    """Return the JSON schema of a rating: a whole number on the scale, or "not_applicable" where that is an answer."""
+    values: list[Any] = list(criterion.scale.points)
+    if not criterion.scale.not_applicable:
+        return {"type": "integer", "enum": values}
+    return {"type": ["integer", "string"], "enum": [*values, NOT_APPLICABLE]}
+
+
 def _verdict(said: Mapping[str, Said], raw: str, more: Mapping[str, Any]) -> Verdict:
-    return verdict_of_parts(said, raw, int, lambda ratings: {"ratings": ratings, **more})
+    return verdict_of_parts(said, raw, rating_of, lambda ratings: {"ratings": ratings, **more})

@@ -269,6 +269,8 @@ def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> Said:
         value, _ = read_json(bare)
         inner = scalar(value)
         bare = undressed(str(inner)) if isinstance(inner, str | int | float) else bare
+    if _has_signs(labels):
+        return _read_signed(bare, labels)
     forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
     label = forms.whole(bare)
     if label is None and (marked := declared(bare)):
@@ -292,7 +294,10 @@ def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> Said
     bare = undressed(text[-MAX_READ:])
     if not bare:
         return None, EMPTY
-    match = _MARKED.fullmatch(" ".join(undressed(bare.rpartition("\n")[2]).split())[:MAX_LINE])
+    last = undressed(bare.rpartition("\n")[2])
+    if _has_signs(labels):
+        return _read_signed(last, labels)
+    match = _MARKED.fullmatch(" ".join(last.split())[:MAX_LINE])
     forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
     label = forms.whole(match[1]) if match else None
     if label is None and (marked := declared(bare)):
@@ -302,6 +307,8 @@ def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> Said
     return label, ""
 
 
+_SIGNED = re.compile(r"(?<![\w.])[+-]?\d{1,4}(?![\w.]*\d)", re.ASCII)
+_LOOSE_SIGN = re.compile(r"[-–—]\s+\d|\d\s*[-–—/]\s*\d|[–—]\d|\w-\d")
 TAKEN_BACK = "an answer and an explanation that may take it back"
 
 _NOUN = r"(?:rating|score|grade|answer|option|verdict|choice|level)"
@@ -320,11 +327,13 @@ class _Forms:
     """The ways in which one of several labels is said."""
 
     def __init__(self, labels: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
-        self.numeric = all(label.isdigit() for label, _ in labels)
+        numbers = [label for label, _ in labels if label.isdigit()]
+        # Beside numbers there may be "not applicable".
+        self.numeric = len(numbers) > 1 and len(numbers) >= len(labels) - 1
         self.words = {label_key(word): label for label, words in labels for word in (label, *words)}
         # Longest first: "cannot tell" before what it might begin with.
         says = "|".join(re.escape(word) for word in sorted(self.words, key=len, reverse=True))
-        out_of = rf"(?:\s*(?:/|out\s+of)\s*{re.escape(labels[-1][0])}(?!\w))?" if self.numeric else ""
+        out_of = rf"(?:\s*(?:/|out\s+of)\s*{re.escape(numbers[-1])}(?!\w))?" if self.numeric else ""
         intro = rf"(?:(?:(?:my|the)\s+)?(?:final\s+)?{_NOUN}(?:\s+is\s*:?|\s*[:=-])?\s*)?"
         label = rf"(?:\[\[|[(\[])?(?P<label>{says})(?!\w)(?:\]\]|[)\]])?{out_of}"
         self._whole = re.compile(rf"{intro}{label}\s*[.!]?", re.IGNORECASE)
@@ -373,6 +382,34 @@ class _Forms:
 
     def _label(self, word: str) -> str:
         return self.words[label_key(word)]
+
+
+def _has_signs(labels: Labels) -> bool:
+    """Whether some labels are numbers below zero."""
+    return any(_SIGNED.fullmatch(label) and label.startswith("-") for label in labels)
+
+
+def _read_signed(text: str, labels: Labels) -> Said:
+    """Read a label of a scale with numbers below zero: the only number of the text, with its sign, or other words.
+
+    "Rating: -2" says -2, "Rating - 2" could say either and is unread.
+
+    >>> [_read_signed(text, {"-1": (), "0": (), "1": ()})[0] for text in ("-1", "+1", "Rating: −1.", "Rating - 1")]
+    ['-1', '1', '-1', None]
+    """
+    folded = " ".join(unicodedata.normalize("NFKC", text).replace("−", "-").split())
+    numbers = {match[0].removeprefix("+") for match in _SIGNED.finditer(folded)}
+    if not numbers:
+        said = label_key(folded)
+        found = next(
+            (label for label, words in labels.items() if said in map(label_key, (label, *words))), None
+        )
+        return (found, "") if found is not None else (None, f"not one of {', '.join(labels)}")
+    if len(numbers) > 1 or _LOOSE_SIGN.search(folded):
+        return None, "more than one number, or a dash that may be a sign"
+    (number,) = numbers
+    number = "0" if number == "-0" else number
+    return (number, "") if number in labels else (None, f"not one of {', '.join(labels)}")
 
 
 @lru_cache(maxsize=256)

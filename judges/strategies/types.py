@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
 from judges.strategies.prompts import Message, Prompt
 from judges.strategies.records import record
 
@@ -30,11 +31,23 @@ NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class CriterionView:
-    """One rubric question; `options` are (value, wording) from the lowest value to the highest."""
+    """One rubric question, and the scale that it is answered on, with its words."""
 
     key: str
     question: str
-    options: tuple[tuple[int, str], ...]
+    scale: Scale = STANDARD
+
+    @property
+    def options(self) -> tuple[tuple[int, str], ...]:
+        """All ratings, from the lowest to the highest, with their words; empty where one has none."""
+        words = dict(self.scale.words)
+        return tuple((point, words.get(point, "")) for point in self.scale.points)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """All that may be answered, as text: the ratings, and "not_applicable" last."""
+        ratings = tuple(map(str, self.scale.points))
+        return (*ratings, NOT_APPLICABLE) if self.scale.not_applicable else ratings
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
 // An answer in parts (a rubric's criteria, a checklist's questions): one part is current, keys answer it and lead to the
-// next one without an answer. The parts are plain fieldsets of radios, which do without this script.
+// next one without an answer. The parts are plain fieldsets of radios, or of a number, which do without this script.
 "use strict";
 (() => {
   const root = () => document.querySelector("[data-parts]");
   const parts = () => [...document.querySelectorAll("[data-parts] [data-part]")];
-  const given = (part) => part.querySelector("input:checked");
+  const given = (part) => {
+    const number = part.querySelector("[data-rating-number]");
+    return part.querySelector("input:checked") ?? (number && number.value !== "" && number.validity.valid ? number : null);
+  };
   const current = () => parts().find((part) => part.hasAttribute("aria-current"));
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const edge = (selector, side, otherwise) => document.querySelector(selector)?.getBoundingClientRect()[side] ?? otherwise;
@@ -46,14 +49,16 @@
     return [...all.slice(place + 1), ...all.slice(0, place)].find((other) => !given(other));
   };
 
-  document.addEventListener("change", (event) => {
+  const answered = (event) => {
     const part = event.target.closest?.("[data-parts] [data-part]");
     if (!part) return;
     part.removeAttribute("data-missing");
     isAt = true; // not every browser puts the focus on what is tapped
     mark(part);
     count();
-  });
+  };
+  document.addEventListener("change", answered);
+  document.addEventListener("input", answered); // a number is one before its field is left
   document.addEventListener("click", (event) => {
     const move = event.target.closest?.("[data-part-move]");
     if (move) {

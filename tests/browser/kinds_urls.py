@@ -7,6 +7,7 @@ from django.template import engines
 from django.urls import include, path
 
 from annotation.domain.conversation import Turn
+from annotation.domain.scales import Scale
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
@@ -38,9 +39,7 @@ def area(side: float) -> float:
 So a cube of side 4 has a surface of **96 square units**."""
 OTHER = "A cube has six faces. Each has an area of 4 × 4 = 16, so together they have 96."
 CRITERIA = tuple(
-    ShownCriterion(
-        key, question, tuple((str(points), words) for points, words in enumerate(options, start=1))
-    )
+    ShownCriterion(key, question, Scale(words=tuple(enumerate(options, start=1))))
     for key, question, options in (
         (
             "helpfulness",
@@ -59,9 +58,25 @@ CRITERIA = tuple(
         ),
     )
 )
+SCALES = (
+    ShownCriterion(
+        "depth", "How deep is it?", Scale(0, 100, words=((0, "Says nothing"), (100, "Leaves nothing open")))
+    ),
+    ShownCriterion(
+        "tone",
+        "How warm is its tone?",
+        Scale(
+            -3, 3, not_applicable=True, words=((-3, "Far too cold"), (0, "Just right"), (3, "Far too warm"))
+        ),
+    ),
+    ShownCriterion("safe", "Is it safe?", Scale(0, 1, words=((0, "Fail"), (1, "Pass")))),
+    ShownCriterion("overall", "How good is it overall?", Scale(0, 10)),
+    ShownCriterion("sources", "How well is it sourced?", Scale(0, 100, not_applicable=True)),
+    ShownCriterion("rank", "Which grade does it earn?", Scale(1, 10)),
+    CRITERIA[0],
+)
 HELM = tuple(
-    ShownCriterion(record.key, record.question, tuple(record.options.items()))
-    for record in criteria_set("helm-instruct")
+    ShownCriterion(record.key, record.question, record.rated_on) for record in criteria_set("helm-instruct")
 )
 ASPECTS = (
     ShownAspect("a1", "Does the answer give the surface area in square units?"),
@@ -95,7 +110,7 @@ def item_of(kind: str, variant: str) -> ShownItem:
         context="",
         conversation=TURNS if variant == "turns" else (),
         responses=() if kind == "importance" else responses,
-        criteria=(HELM if variant == "helm" else CRITERIA) if kind == "rubric" else (),
+        criteria={"helm": HELM, "scales": SCALES}.get(variant, CRITERIA) if kind == "rubric" else (),
         aspects=ASPECTS if kind in ("checklist", "importance") else (),
     )
 
@@ -114,6 +129,7 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         strengths=study.strengths,
         n_responses=len(item.responses),
         criteria=tuple(row.key for row in item.criteria),
+        scales={row.key: row.scale for row in item.criteria},
         aspects=tuple(row.key for row in item.aspects),
     )
     form = WorkForm(study, rules, request.POST if request.method == "POST" else None)

@@ -118,7 +118,7 @@ def test_one_response_has_one_order_and_its_parts_keep_theirs(kind):
     assert [response.text for response in shown.responses] == ["Text 0"]
     if kind == "rubric":
         assert [row.key for row in shown.criteria] == ["is_first", "is_second"]
-        assert shown.criteria[0].options == tuple((str(p), f"first {p}") for p in range(1, 6))
+        assert shown.criteria[0].scale.options == tuple((p, f"first {p}") for p in range(1, 6))
     else:
         assert [row.key for row in shown.aspects] == ["first", "second"]
 

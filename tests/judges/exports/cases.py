@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.scales import Scale
 from judges import Judge
 from judges.exports.targets import export_target
 from judges.exports.writing import ASPECTS, Exported, target_export
@@ -25,8 +26,8 @@ NEEDS: dict[str, dict[str, Any]] = {
 }
 """What a judge of a strategy can't be without."""
 CRITERIA = (
-    CriterionView("clear", "Is it {clear}?", tuple((k, f"level {k}") for k in range(1, 6))),
-    CriterionView("brief", "Is it brief?", tuple((k, f"grade {k}") for k in range(1, 6))),
+    CriterionView("clear", "Is it {clear}?", Scale(words=tuple((k, f"level {k}") for k in range(1, 6)))),
+    CriterionView("brief", "Is it brief?", Scale(words=tuple((k, f"grade {k}") for k in range(1, 6)))),
 )
 WORDS = [
     "tea",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from annotation.domain.scales import Scale
 from annotation.kinds import ValueRules, validate_value
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, AspectView, Chat, CriterionView, ItemView, TokenLogprob, Verdict
@@ -12,7 +13,7 @@ from tests.judges.strategies.replay import advance
 
 WORDS = ("Useless", "Poor", "Fair", "Good", "Very good: nothing is missing")
 CRITERIA = tuple(
-    CriterionView(key, f"How is its {key}?", tuple(enumerate(WORDS, start=1)))
+    CriterionView(key, f"How is its {key}?", Scale(words=tuple(enumerate(WORDS, start=1))))
     for key in ("helpfulness", "completeness")
 )
 ASPECTS = (

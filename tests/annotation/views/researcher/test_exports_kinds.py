@@ -43,7 +43,7 @@ def test_a_rubric_has_a_column_a_criterion():
 def test_other_kinds_have_none(kind):
     study, _ = one_label(kind)
     assert not [name for name in exported(study)[0] if name.startswith("rating.")]
-    assert criteria_of(Label.objects.filter(study=study)) == []
+    assert criteria_of(Label.objects.filter(study=study)) == {}
 
 
 @pytest.mark.parametrize(
