@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 
+from annotation.domain.scales import Scale
 from annotation.kinds import KINDS
 from judges.selectors.prompt_preview import MOST_REQUESTS, PromptPreview, ShownRequest, requests_shown
 from judges.selectors.strategies import kind_words
@@ -25,7 +26,15 @@ _ASPECTS = (
 _CRITERION = CriterionView(
     "correct",
     "How correct is the answer?",
-    ((1, "Wrong"), (2, "Mostly wrong"), (3, "Partly correct"), (4, "Mostly correct"), (5, "Correct")),
+    Scale(
+        words=(
+            (1, "Wrong"),
+            (2, "Mostly wrong"),
+            (3, "Partly correct"),
+            (4, "Mostly correct"),
+            (5, "Correct"),
+        )
+    ),
 )
 LONGEST_SHOWN = 20_000
 """Characters of a message that a page shows."""
