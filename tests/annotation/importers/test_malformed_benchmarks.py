@@ -110,8 +110,8 @@ VOTES = [
         ),
         no_content=(
             {"conversation_a": [{"role": "user"}]},
-            "conversation_a[0]",
-            "expected a role (user, assistant, system) and content",
+            "conversation_a[0].content",
+            "expected text, found none",
         ),
         no_model=({"question_id": 112, "model_a": " "}, "model_a", "expected a name"),
         no_judge=({"question_id": 112, "judge": None}, "judge", "missing"),
