@@ -25,7 +25,7 @@ _FEW, _BAR = 5, 48
 _LETTERS, _NARROW_LETTERS = 58, 30
 # Labels that are longer than a turned one may be, or more than so many groups, stand beside bars that lie.
 _LONGEST, _MOST = 22, 16
-_LYING_LABEL, _NARROW_LYING_LABEL = 330, 150
+_LYING_LABEL, _ABOVE = 330, 18
 
 
 def bar_picture(
@@ -86,13 +86,19 @@ def bars(
     turned = sum(map(len, groups)) > (_NARROW_LETTERS if narrow or size else _LETTERS)
     lies = len(groups) > _MOST or (turned and max(map(len, groups)) > _LONGEST)
     width, tall = size or ((_NARROW, _NARROW_HEIGHT) if narrow else (_WIDTH, _HEIGHT))
+    labels: dict[str, Any] = {"labelAngle": -40 if turned else 0, "labelLimit": 150}
+    scale: dict[str, Any] = {}
     if lies:
-        tall = len(groups) * max(18, 12 * len(names) + 8)
-    labels: dict[str, Any] = {"labelLimit": _NARROW_LYING_LABEL if narrow else _LYING_LABEL}
-    if not lies:
-        labels = {"labelAngle": -40 if turned else 0, "labelLimit": 150}
+        step = max(18, 12 * len(names) + 8)
+        labels = {"labelLimit": _LYING_LABEL}
+        if narrow:  # each label above its bars: beside them there is no room
+            labels |= {"labelAlign": "left", "labelPadding": -2, "labelOffset": -step // 2 - _ABOVE // 2}
+            labels |= {"ticks": False, "title": None}
+            step += _ABOVE
+            scale = {"scale": {"paddingInner": _ABOVE / step, "paddingOuter": _ABOVE / step}}
+        tall = len(groups) * step
     across, along = ("y", "x") if lies else ("x", "y")
-    where = {"field": "group", "type": "nominal", "sort": groups, "title": group, "axis": labels}
+    where = {"field": "group", "type": "nominal", "sort": groups, "title": group, "axis": labels, **scale}
     high: dict[str, Any] = {
         "field": "height", "type": "quantitative", "title": height, "axis": _axis(percent), "stack": None,
     }  # fmt: skip

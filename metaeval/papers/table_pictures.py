@@ -73,7 +73,7 @@ def with_matrix(table: PaperTable) -> Iterator[PaperTable | Picture]:
     """A symmetric matrix of correlations and its heat map; no picture where none is defined."""
     yield table
     if ends := _ends_of(table):
-        yield _heat_map(table, f"Of two different rows, {ends}. Darker cells are higher.")
+        yield _heat_map(table, f"Of two different rows, {ends}. The bluer a cell, the higher.")
 
 
 def _pairs(table: PaperTable) -> list[tuple[float, PaperCell, str]]:
@@ -105,12 +105,15 @@ def matrix_panels(
     if not known:
         return
     words = "; ".join(f"{head}: {ends}" for head, table in tables if (ends := _ends_of(table)))
-    panels = [(head, _cells_spec(table, (min(known), max(known)))) for head, table in tables]
+    wide, narrow = (
+        [(head, _cells_spec(table, (min(known), max(known)), narrow=small)) for head, table in tables]
+        for small in (False, True)
+    )
     yield Picture(
         name,
         title,
-        f"{description} Darker cells are higher. {words}.",
-        panels_spec(panels, columns=_MATRICES),
+        f"{description} The bluer a cell, the higher. {words}.",
+        panels_spec(wide, columns=_MATRICES),
         (PictureColumn("Panel"), PictureColumn("Row"), PictureColumn("Column"), PictureColumn("Correlation", "number")),
         tuple(
             (head, row[0].text, column, cell.value)
@@ -118,7 +121,7 @@ def matrix_panels(
             for row in table.rows
             for column, cell in zip(table.columns[1:], row[1:], strict=True)
         ),
-        narrow=panels_spec(panels, columns=1),
+        narrow=panels_spec(narrow, columns=1),
     )  # fmt: skip
 
 
@@ -183,7 +186,7 @@ def _is_matrix(table: PaperTable) -> bool:
     return tuple(row[0].text for row in table.rows) == table.columns[1:]
 
 
-def _cells_spec(table: PaperTable, ends: tuple[float, float]) -> Spec:
+def _cells_spec(table: PaperTable, ends: tuple[float, float], *, narrow: bool = False) -> Spec:
     cells = [
         [
             HeatCell(cell.value, cell.text, f"{row[0].text}, {head}: {cell.text}")
@@ -191,4 +194,6 @@ def _cells_spec(table: PaperTable, ends: tuple[float, float]) -> Spec:
         ]
         for row in table.rows
     ]
-    return heat_map_spec([row[0].text for row in table.rows], table.columns[1:], cells, rising=ends)
+    return heat_map_spec(
+        [row[0].text for row in table.rows], table.columns[1:], cells, rising=ends, narrow=narrow
+    )
