@@ -13,6 +13,7 @@ from judges.views import items
 from metaeval.figures import KIND_LABELS
 from metaeval.papers import PAPERS
 from metaeval.reports.render import FORMATS
+from metaeval.services.papers import DOCUMENTS
 from metaeval.services.pictures import PICTURE_FORMATS
 from metaeval.views import (
     comparisons,
@@ -60,6 +61,12 @@ class PaperConverter(StringConverter):
     regex = "|".join(PAPERS)
 
 
+class PaperFormatConverter(StringConverter):
+    """The single files that have all of a paper."""
+
+    regex = "|".join(suffix.removeprefix(".") for suffix in DOCUMENTS)
+
+
 class DatasetConverter(StringConverter):
     """The name of a dataset, and of which of its judges: ``llmbar`` or ``llmbar/judges/3,7``."""
 
@@ -68,6 +75,7 @@ class DatasetConverter(StringConverter):
 
 register_converter(DatasetConverter, "judged_dataset")
 register_converter(PaperConverter, "paper_key")
+register_converter(PaperFormatConverter, "paper_format")
 register_converter(PictureConverter, "picture_format")
 register_converter(SuffixConverter, "report_format")
 register_converter(ChoiceConverter, "choice_format")
@@ -147,7 +155,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("datasets/<slug:name>/papers/", papers.paper_list, name="paper-list"),
     path("datasets/<slug:name>/papers/<paper_key:paper>/", papers.paper_detail, name="paper-detail"),
-    path("datasets/<slug:name>/papers/<paper_key:paper>.zip", papers.paper_download, name="paper-download"),
+    path(
+        "datasets/<slug:name>/papers/<paper_key:paper>.<paper_format:suffix>",
+        papers.paper_download,
+        name="paper-download",
+    ),
     path(
         "datasets/<slug:name>/papers/<paper_key:paper>/<slug:picture>.<picture_format:file>",
         papers.paper_picture,

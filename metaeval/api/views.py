@@ -38,11 +38,11 @@ from metaeval.api.sources import dataset_asked, plan_of, source_of
 from metaeval.models import Decision, JobState, Preregistration, Report, ReportJob
 from metaeval.reports.changes import changes_of
 from metaeval.reports.json_values import json_of
-from metaeval.reports.pdf import MissingPdfError
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import report_of
 from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.typesetting import MissingPdfError
 from metaeval.selectors.decisions import decision_get_for, decisions_visible_to, judge_export
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import report_get_for, report_list_for

@@ -1,6 +1,6 @@
 """Pictures that the papers share: grouped bars and lines, with the table behind each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,16 @@ Place = tuple[str, float, float | None]
 # With its axis it fits beside another picture of a page.
 _WIDTH, _HEIGHT = 450, 280
 _NARROW, _NARROW_HEIGHT = 260, 240
-_LEGEND_COLUMNS = 3
-_LEGEND_LABEL = 140
+_LETTER = 6.4
+"""The width of a letter of a label, in pixels."""
+_MARKER = 34
 # A few bars would be as wide as the picture.
 _FEW, _BAR = 5, 48
-# So many characters of labels fit below the axis; more are turned.
+# So many characters of labels fit side by side below the axis; more are turned.
 _LETTERS, _NARROW_LETTERS = 58, 30
+# Labels that are longer than a turned one may be, or more than so many groups, stand beside bars that lie.
+_LONGEST, _MOST = 22, 16
+_LYING_LABEL, _ABOVE = 330, 18
 
 
 def bar_picture(
@@ -32,39 +36,91 @@ def bar_picture(
     *,
     heads: tuple[str, str, str],
     percent: bool = False,
-    zero_line: bool = False,
+    mark: float | None = None,
 ) -> Picture:
     """Bars in groups, a color a series; what has no value has no bar, and a dash in the table.
 
-    ``heads`` names the groups, the series and the height; with `percent` heights are shares.
+    Bars of many groups, or of groups with long names, lie, so that each name can be read in full.
+
+    Parameters
+    ----------
+    heads : (str, str, str)
+        What the groups, the series and the heights are.
+    percent : bool
+        Heights are shares.
+    mark : float, optional
+        Where a dashed line stands: what is expected of chance, say.
     """
+
+    def spec(narrow: bool) -> dict[str, Any]:
+        return {
+            "$schema": SCHEMA_URL,
+            "config": config(),
+            **bars(points, heads=heads, percent=percent, mark=mark, narrow=narrow),
+        }
+
+    units = ("text", "text", "percent" if percent else "number")
+    columns = tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True))
+    return Picture(
+        name, title, description, spec(False), columns, tuple(map(tuple, points)), narrow=spec(True)
+    )
+
+
+def bars(
+    points: Sequence[Point],
+    *,
+    heads: tuple[str, str, str],
+    percent: bool = False,
+    mark: float | None = None,
+    narrow: bool = False,
+    size: tuple[int, int] | None = None,
+    ends: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """The layers of `bar_picture` with their data, width and height; ``ends`` are those of the axis of heights."""
     group, series, height = heads
     values = [
         {"group": one, "series": other, "height": value} for one, other, value in points if value is not None
     ]
     groups = list(dict.fromkeys(point[0] for point in points))
     names = list(dict.fromkeys(point[1] for point in points))
-    color = _series("color", series, names) if len(names) > 1 else {"value": SERIES[0]}
-    encoding: dict[str, Any] = {
-        "x": {"field": "group", "type": "nominal", "sort": groups, "title": group},
-        "y": {
-            "field": "height",
-            "type": "quantitative",
-            "title": height,
-            "axis": _axis(percent),
-            "stack": None,
-        },
-        "color": color,
-    }
+    turned = sum(map(len, groups)) > (_NARROW_LETTERS if narrow or size else _LETTERS)
+    lies = len(groups) > _MOST or (turned and max(map(len, groups)) > _LONGEST)
+    width, tall = size or ((_NARROW, _NARROW_HEIGHT) if narrow else (_WIDTH, _HEIGHT))
+    labels: dict[str, Any] = {"labelAngle": -40 if turned else 0, "labelLimit": 150}
+    scale: dict[str, Any] = {}
+    if lies:
+        step = max(18, 12 * len(names) + 8)
+        labels = {"labelLimit": _LYING_LABEL}
+        if narrow:  # each label above its bars: beside them there is no room
+            labels |= {"labelAlign": "left", "labelPadding": -2, "labelOffset": -step // 2 - _ABOVE // 2}
+            labels |= {"ticks": False, "title": None}
+            step += _ABOVE
+            scale = {"scale": {"paddingInner": _ABOVE / step, "paddingOuter": _ABOVE / step}}
+        tall = len(groups) * step
+    across, along = ("y", "x") if lies else ("x", "y")
+    where = {"field": "group", "type": "nominal", "sort": groups, "title": group, "axis": labels, **scale}
+    high: dict[str, Any] = {
+        "field": "height", "type": "quantitative", "title": height, "axis": _axis(percent), "stack": None,
+    }  # fmt: skip
+    if ends is not None:
+        high["scale"] = {"domain": list(ends)}
+    encoding: dict[str, Any] = {across: where, along: high, "color": {"value": SERIES[0]}}
     bar: dict[str, Any] = {"type": "bar"}
     if len(names) > 1:
-        encoding["xOffset"] = {"field": "series", "sort": names}
-    elif len(groups) < _FEW:
+        encoding |= {f"{across}Offset": {"field": "series", "sort": names}}
+        encoding["color"] = _series("color", series, names) | {"legend": _legend(names, width)}
+    elif len(groups) < _FEW and not lies:
         bar["size"] = _BAR
     layers: list[dict[str, Any]] = [{"mark": bar, "encoding": encoding}]
-    if zero_line:
-        layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": 0}}})
-    return _picture(name, title, description, values, layers, heads, points, percent)
+    if mark is not None:
+        layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {along: {"datum": mark}}})
+    return {"width": width, "height": tall, "data": {"values": values}, "layer": layers}
+
+
+def _legend(names: Sequence[str], width: int) -> dict[str, Any]:
+    """A legend above the drawing in as many columns as its labels leave room for, each in full."""
+    longest = max(map(len, names)) * _LETTER + _MARKER
+    return {"columns": max(1, min(len(names), int((width + 40) // longest))), "labelLimit": max(width, 260)}
 
 
 def line_picture(
@@ -96,7 +152,24 @@ def line_picture(
     ]
     if mark is not None:
         layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": mark}}})
-    return _picture(name, title, description, values, layers, heads, places, percent)
+    spec = {
+        "$schema": SCHEMA_URL,
+        "config": config(),
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "data": {"values": values},
+        "layer": layers,
+    }
+    units = ("text", "number", "percent" if percent else "number")
+    columns = tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True))
+    narrow = {**spec, "config": _narrow_config(), "width": _NARROW, "height": _NARROW_HEIGHT}
+    return Picture(name, title, description, spec, columns, tuple(map(tuple, places)), narrow=narrow)
+
+
+def _narrow_config() -> dict[str, Any]:
+    common = config()
+    common["legend"]["columns"] = 1
+    return common
 
 
 def histogram_picture(
@@ -139,50 +212,6 @@ def histogram_picture(
         rows,
         narrow=spec | {"width": _NARROW, "height": _NARROW_HEIGHT},
     )
-
-
-def _picture(
-    name: str,
-    title: str,
-    description: str,
-    values: Sequence[Mapping[str, Any]],
-    layers: Sequence[Mapping[str, Any]],
-    heads: tuple[str, str, str],
-    rows: Sequence[tuple[object, ...]],
-    percent: bool,
-) -> Picture:
-    spec = {
-        "$schema": SCHEMA_URL,
-        "config": config(),
-        "width": _WIDTH,
-        "height": _HEIGHT,
-        "data": {"values": list(values)},
-        "layer": _fitted(layers, _LETTERS, _LEGEND_COLUMNS),
-    }
-    units = (
-        "text",
-        "text" if rows and isinstance(rows[0][1], str) else "number",
-        "percent" if percent else "number",
-    )
-    columns = tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True))
-    layer = _fitted(layers, _NARROW_LETTERS, 1)
-    narrow = {**spec, "width": _NARROW, "height": _NARROW_HEIGHT, "layer": layer}
-    return Picture(name, title, description, spec, columns, tuple(map(tuple, rows)), narrow=narrow)
-
-
-def _fitted(layers: Sequence[Mapping[str, Any]], letters: int, legend_columns: int) -> list[dict[str, Any]]:
-    """The layers with labels turned where they are too long to stand side by side, and legends in few columns."""
-    found = []
-    for layer in layers:
-        encoding = {name: dict(channel) for name, channel in layer["encoding"].items()}
-        for name, channel in encoding.items():
-            if name == "x" and "sort" in channel:
-                long = sum(map(len, channel["sort"])) > letters
-                channel["axis"] = {"labelAngle": -40 if long else 0, "labelLimit": 120}
-            if len(channel.get("scale", {}).get("domain", ())) > legend_columns:
-                channel["legend"] = {"columns": legend_columns, "labelLimit": _LEGEND_LABEL}
-        found.append({**layer, "encoding": encoding})
-    return found
 
 
 def _series(how: str, title: str, names: Sequence[str]) -> dict[str, Any]:

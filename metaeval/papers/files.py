@@ -1,19 +1,30 @@
 """The files of a paper's tables and figures: a name and its content each, and a README of what is missing."""
 
 import json
+from collections.abc import Callable, Mapping
 
+from metaeval.papers.latex import paper_latex, table_latex
 from metaeval.papers.paper import MadePaper
-from metaeval.papers.tables import TABLE_FORMATS
-from metaeval.pictures.rendering import MISSING, available, to_csv, to_pdf, to_svg
-from metaeval.reports.bundle import zipped
+from metaeval.papers.pdf import paper_pdf
+from metaeval.papers.tables import PaperTable, table_csv, table_json, table_markdown
+from metaeval.pictures.rendering import MISSING, available, to_csv, to_pdf, to_png, to_svg
 from metaeval.reports.markdown import plain_text
 from metaeval.reports.report import canonical_json, software_version
+from metaeval.reports.typesetting import pdf_available
 
 MANIFEST = "paper.json"
+TABLE_FORMATS: Mapping[str, Callable[[PaperTable], str]] = {
+    ".tex": table_latex,
+    ".md": table_markdown,
+    ".csv": table_csv,
+    ".json": table_json,
+}
 
 
-def paper_files(made: MadePaper) -> dict[str, bytes]:
-    """All files by name: tables and pictures in each of their formats, the README, and the manifest."""
+def files_of(made: MadePaper, html: str) -> dict[str, bytes]:
+    """All files by name: tables and pictures in each of their formats, all of them in one HTML file, PDF and LaTeX
+    document, the README, and the manifest.
+    """
     files = {
         f"{table.name}{suffix}": write(table).encode("utf-8")
         for table in made.tables
@@ -24,14 +35,15 @@ def paper_files(made: MadePaper) -> dict[str, bytes]:
         if available():
             files[f"{picture.name}.svg"] = to_svg(picture).encode("utf-8")
             files[f"{picture.name}.pdf"] = to_pdf(picture)
+            files[f"{picture.name}.png"] = to_png(picture)
+    figures = [picture.name for picture in made.pictures if f"{picture.name}.pdf" in files]
+    files["paper.tex"] = paper_latex(made, figures).encode("utf-8")
+    files["tables.html"] = html.encode("utf-8")
+    if pdf_available():
+        files["tables.pdf"] = paper_pdf(made)
     files["README.md"] = _readme(made).encode("utf-8")
     files[MANIFEST] = _manifest(made, sorted([*files, MANIFEST])).encode("utf-8")
     return files
-
-
-def paper_zip(made: MadePaper) -> bytes:
-    """The same files as one archive: the same tables give the same bytes."""
-    return zipped(paper_files(made), made.paper.key)
 
 
 def manifest_files(text: str) -> tuple[str, frozenset[str]]:
@@ -64,6 +76,9 @@ def _readme(made: MadePaper) -> str:
         f"Tables and figures in the layout of {plain_text(made.paper.citation)}, made from "
         f"{plain_text(made.subject)} by Touchstone {software_version()} (inputs {inputs}).",
         "",
+        f"{'`tables.html` and `tables.pdf` have' if pdf_available() else '`tables.html` has'} all of them. `paper.tex` "
+        "compiles as it is and takes in each table, as your own paper can.",
+        "",
         "## Tables",
         "",
     ]
@@ -74,13 +89,13 @@ def _readme(made: MadePaper) -> str:
     if not made.tables:
         lines.append("None: see below.")
     if made.pictures:
-        suffixes = (".svg", ".pdf", ".csv") if available() else (".csv",)
+        suffixes = (".svg", ".pdf", ".png", ".csv") if available() else (".csv",)
         lines += ["", "## Figures", ""]
         for picture in made.pictures:
             names = ", ".join(f"`{picture.name}{suffix}`" for suffix in suffixes)
             lines.append(f"- **{plain_text(picture.title)}** ({names}). {plain_text(picture.description)}")
         lines += [] if available() else ["", plain_text(MISSING)]
     if made.missing:
-        lines += ["", "## What this data does not carry", ""]
-        lines += [f"- **{plain_text(part.title)}**: {plain_text(part.reason)}" for part in made.missing]
+        lines += ["", "## Not in this data", ""]
+        lines += [f"- **{plain_text(part.title)}**: {plain_text(part.words)}" for part in made.missing]
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
-from metaeval.papers.table_pictures import with_bars, with_matrix
+from metaeval.papers.table_pictures import matrix_panels, with_bars
 from metaeval.papers.tables import (
     MissingPart,
     PaperCell,
@@ -42,9 +42,10 @@ _MERGED = (
     "a response is not stated."
 )
 _POOLED = "Items of all scenarios are pooled; whether the paper pools them is not stated."
-_ONE_GROUP = (
-    "It compares rater groups, and only {name} rated these items. Add a judge, or labels of a second study."
-)
+_ONE_GROUP = "It compares rater groups, and only {name} rated these items."
+_ADD_GROUP = "Run a judge of the strategy rubric_each, or collect labels in a second study of the dataset."
+_NOBODY = "Nobody has rated these items yet."
+_RATE = "Open a study of the dataset, import labels, or run a judge of the strategy rubric_each."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class Ratings:
 
     def __init__(self, data: PaperData) -> None:
         self.data, self.inputs = data, data.inputs["rubric"]
-        self.criteria = self.inputs.criteria
+        self.criteria = tuple(distinct_names(map(_worded, self.inputs.criteria)))
 
     @cached_property
     def scenario(self) -> tuple[str, ...]:
@@ -139,6 +140,11 @@ class Ratings:
             )
 
 
+def _worded(criterion: str) -> str:
+    """A criterion's key as the paper writes it: "Factual accuracy"."""
+    return criterion.replace("_", " ").capitalize()
+
+
 def _groups(inputs: Inputs) -> dict[str, Booleans]:
     """The labels of each group of human annotators: of one study, or imported under one name."""
     labels = inputs.labels
@@ -182,7 +188,9 @@ def helm_instruct_parts(data: PaperData) -> Iterator[PaperPart]:
     yield (
         _table_5(ratings)
         if ratings.raters
-        else MissingPart("t5", "Table 5", "Nobody has rated these items yet.")
+        else MissingPart(
+            "t5", "Table 5: Mean and standard deviation by criterion and rater group", _NOBODY, _RATE
+        )
     )
 
 
@@ -231,9 +239,10 @@ def _shortened(text: str) -> str:
 def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
     title = "Table 4: Instance-level correlation of rater groups"
     if len(ratings.raters) < 2:
-        yield MissingPart("t4", title, _one_group(ratings))
+        yield MissingPart("t4", title, *_one_group(ratings))
         return
     pooled = [_POOLED] if len(ratings.scenarios) > 1 else []
+    tables = []
     for name, (criterion, found) in zip(_names(ratings), ratings.pooled.items(), strict=True):
         over = "all ratings of all criteria together" if criterion == OVERALL else "all items"
         table = matrix_table(
@@ -243,7 +252,14 @@ def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
             found,
             (_MERGED, *pooled),
         )
-        yield from with_matrix(table)
+        tables.append((criterion, table))
+        yield table
+    yield from matrix_panels(
+        "t4-panels",
+        title,
+        f"{_TABLE_4}, instance level: a panel for each criterion, and over all ratings.",
+        tables,
+    )
     if len(ratings.scenarios) < 2:
         return
     by_scenario = ratings.by_criterion(scenarios=ratings.scenario)
@@ -257,9 +273,10 @@ def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
         )
 
 
-def _one_group(ratings: Ratings) -> str:
+def _one_group(ratings: Ratings) -> tuple[str, str]:
+    """Why there is nothing to correlate, and what to bring."""
     name = next((rater.name for rater in ratings.raters), "")
-    return _ONE_GROUP.format(name=name) if name else "Nobody has rated these items yet."
+    return (_ONE_GROUP.format(name=name), _ADD_GROUP) if name else (_NOBODY, _RATE)
 
 
 def _names(ratings: Ratings) -> list[str]:
@@ -277,7 +294,7 @@ def _of(criterion: str) -> str:
 def _scenario_level(ratings: Ratings) -> Iterator[PaperPart]:
     title = "Scenario-level correlation of rater groups"
     if len(ratings.raters) < 2:
-        yield MissingPart("scenario-level", title, _one_group(ratings))
+        yield MissingPart("scenario-level", title, *_one_group(ratings))
         return
     by_system = len(ratings.systems) > 1
     unit = "scenario and model" if by_system else "scenario"
@@ -289,8 +306,9 @@ def _scenario_level(ratings: Ratings) -> Iterator[PaperPart]:
         yield MissingPart(
             "scenario-level",
             title,
-            f"A correlation of means needs three {unit} groups or more; these items have {len(set(units))}. "
-            "Scenarios are the categories of the items, or their subsets.",
+            f"It correlates the means of each {unit}, which takes three or more; these items have {len(set(units))}.",
+            "Scenarios are the categories of the items, or their subsets: give the items a category and import the "
+            "file again.",
         )
         return
     of_means = ratings.by_criterion(scenarios=units, level="scenario")
@@ -343,10 +361,13 @@ def _table_5(ratings: Ratings) -> PaperTable:
 def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
     title = "Figure 3: Mean rating by model and rater group"
     if not ratings.raters or len(ratings.systems) < 2:
-        reason = "Nobody has rated these items yet."
+        lacking = (_NOBODY, _RATE)
         if ratings.raters:
-            reason = "It compares models, and the responses of these items name fewer than two systems."
-        yield MissingPart("f3", title, reason)
+            lacking = (
+                "It compares models, and the responses of these items name fewer than two systems.",
+                "Give each response a system and import the file again.",
+            )
+        yield MissingPart("f3", title, *lacking)
         return
     means = _means_by_model(ratings)
     notes = [] if ratings.scenarios else ["No item has a category or subset: the mean is over all items."]

@@ -1,6 +1,6 @@
 """HREF: agreement of methods with people by category, and systems ranked against a baseline by the chosen judge."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,10 @@ from metaeval.figures import FIGURES
 from metaeval.figures.groups import Group
 from metaeval.figures.measures import judge_measures, people_measures
 from metaeval.figures.pairwise import PairSample
+from metaeval.inputs import JudgeAnswers
 from metaeval.papers.data import PaperData
-from metaeval.papers.drawing import Point, bar_picture, histogram_picture
+from metaeval.papers.drawing import Point, bar_picture
+from metaeval.papers.href_lengths import LENGTH_TITLE, composition_parts, length_difference_picture
 from metaeval.papers.href_ranking import (
     against_humans,
     baselines_in,
@@ -20,6 +22,7 @@ from metaeval.papers.href_ranking import (
 )
 from metaeval.papers.href_rows import (
     BEST,
+    BRING_LABELS,
     NO_LABELS,
     AgreementMethod,
     agreement_methods,
@@ -34,7 +37,6 @@ from metaeval.papers.tables import (
     MissingPart,
     PaperCell,
     PaperTable,
-    count_cell,
     number_cell,
     with_best_marked,
     word_cell,
@@ -70,7 +72,7 @@ def _agreement(
     title = "Table 2: leave-one-out agreement"
     human = people_measures(_PEOPLE, sample).get("leave_one_out", {})
     if (human.get("overall") or {}).get("value") is None:
-        yield MissingPart("t2", title, NO_LABELS)
+        yield MissingPart("t2", title, NO_LABELS, BRING_LABELS)
         return
     values = [agreement_values(one.judge, groups) for one in methods]
     shown = [(one, row) for one, row in zip(methods, values, strict=True) if row[-1] is not None]
@@ -91,7 +93,8 @@ def _agreement(
             f"{BEST} is chosen and scored on the same pairs, as the paper's composite is, so it's optimistic: "
             "the decision page estimates the same choice on held-out pairs. It takes "
             + "; ".join(
-                f"{short_category(group.name)}: {name}" for group, name in zip(groups, chosen, strict=True)
+                f"{name} for {', '.join(short_category(group.name) for group in own)}"
+                for name, own in _by_method(groups, chosen).items()
             )
             + "."
         )
@@ -114,33 +117,28 @@ def _agreement(
     )
 
 
+def _by_method(groups: Sequence[Group], chosen: Sequence[str]) -> dict[str, list[Group]]:
+    found: dict[str, list[Group]] = {}
+    for group, name in zip(groups, chosen, strict=True):
+        found.setdefault(name, []).append(group)
+    return found
+
+
 def _composition(sample: PairSample, groups: Sequence[Group]) -> Iterator[PaperPart]:
     """Table 4 and figure 5."""
     if not groups:
         for name, title in (("t4", "Table 4: composition"), ("f5", "Figure 5: composition")):
-            yield MissingPart(name, title, "The dataset has neither categories nor subsets.")
+            yield MissingPart(
+                name,
+                title,
+                "The dataset has neither categories nor subsets.",
+                "Give the items a category and import the file again.",
+            )
         return
     cluster = np.array(sample.items.cluster, dtype=np.str_)
-    sizes = [
-        (group.name, len(np.unique(cluster[group.members])), int(group.members.sum())) for group in groups
-    ]
-    rows = [(word_cell(name), count_cell(n), count_cell(m)) for name, n, m in sizes]
-    rows.append((word_cell("Total"), count_cell(len(np.unique(cluster))), count_cell(sample.n_items)))
-    note = "The paper has three sets (evaluation, development, agreement); this is one of them: run it on each dataset."
-    yield PaperTable(
-        "t4-composition",
-        "Table 4: composition",
-        "Instructions and pairs by category.",
-        ("Category", "Instructions", "Pairs"),
-        tuple(rows),
-        notes=(note,),
-    )
-    yield bar_picture(
-        "f5-composition",
-        "Figure 5: composition",
-        "Instructions of each category.",
-        [(short_category(name), "Instructions", float(n)) for name, n, _ in sizes],
-        heads=("Category", "What", "Instructions"),
+    yield from composition_parts(
+        [(group.name, len(np.unique(cluster[group.members])), int(group.members.sum())) for group in groups],
+        total=(len(np.unique(cluster)), sample.n_items),
     )
 
 
@@ -152,14 +150,18 @@ def _references(methods: Sequence[AgreementMethod]) -> PaperPart:
     title = "Figure 3: human-written and model-written references"
     reading = [one for one in methods if one.reference]
     if not any(one.reference != "human-written" for one in reading):
-        return MissingPart("f3", title, "No judge reads a system's response as the reference.")
-    points: list[Point] = []
-    for one in reading:
-        answers = one.judge.judge
-        method = f"{answers.model} {answers.strategy}".strip()
-        points.append((method, one.reference, agreement_values(one.judge, ())[-1]))
+        return MissingPart(
+            "f3",
+            title,
+            "No judge reads a system's response as the reference.",
+            "Run the judges with a reference a second time, with reference_system beside use_reference.",
+        )
+    points: list[Point] = [
+        (group, one.reference, agreement_values(one.judge, ())[-1])
+        for group, one in _grouped(reading, lambda judge: f"{judge.model} {judge.strategy}".strip())
+    ]
     if all(value is None for *_, value in points):
-        return MissingPart("f3", title, NO_LABELS)
+        return MissingPart("f3", title, NO_LABELS, BRING_LABELS)
     return bar_picture(
         "f3-references",
         title,
@@ -172,7 +174,6 @@ def _references(methods: Sequence[AgreementMethod]) -> PaperPart:
 
 def _length_differences(data: PaperData, sample: PairSample) -> PaperPart:
     """Figure 2."""
-    title = "Figure 2: difference in length"
     first, second = (sample.items.lengths[:, place].astype(np.float64) for place in (0, 1))
     difference, what = first - second, "the first response minus the second"
     baselines = baselines_in(data, named_pairs(data, sample))
@@ -183,17 +184,26 @@ def _length_differences(data: PaperData, sample: PairSample) -> PaperPart:
         )
         difference, what = (sign * difference)[sign != 0], f"the response minus that of {baselines[0]}"
     if not len(difference):
-        return MissingPart("f2", title, "There are no pairs.")
-    share = float((difference > 0).mean())
-    return histogram_picture(
-        "f2-length-differences",
-        title,
-        f"Characters: {what}, of {len(difference):,} pairs. {share:.1%} are positive; balanced pairs are symmetric "
-        "around 0. The paper does not say its unit.",
-        difference,
-        heads=("From", "To", "Pairs"),
-        axis="Difference in characters",
-    )
+        return MissingPart("f2", LENGTH_TITLE, "There are no pairs.", "Import pairs.")
+    return length_difference_picture(difference, what)
+
+
+def _grouped(
+    methods: Sequence[AgreementMethod], group_of: Callable[[JudgeAnswers], str]
+) -> list[tuple[str, AgreementMethod]]:
+    """Each method with the group of its bar: its own label where two of a group read the same reference."""
+    bars = [(group_of(one.judge.judge), one.reference) for one in methods]
+    return [
+        (group if bars.count((group, reference)) == 1 else one.label, one)
+        for (group, reference), one in zip(bars, methods, strict=True)
+    ]
+
+
+def _reference_words(reference: str) -> str:
+    """What a bar says of the reference that a judge reads."""
+    if not reference:
+        return "Without reference"
+    return "With reference" if reference == "human-written" else f"With reference by {reference}"
 
 
 def _length_bias(sample: PairSample, methods: Sequence[AgreementMethod]) -> PaperPart:
@@ -202,22 +212,28 @@ def _length_bias(sample: PairSample, methods: Sequence[AgreementMethod]) -> Pape
     points: list[Point] = []
     human: Any = people_measures(_PEOPLE, sample).get("length_bias", {}).get("overall")
     if human is not None and human["value"] is not None:
-        points.append(("Human annotators", "Length bias", human["value"]))
-    for one in methods:
+        points.append(("Human annotators", _reference_words(""), human["value"]))
+    judged = [one for one in methods if not one.judge.judge.baseline]
+    for group, one in _grouped(judged, lambda judge: judge.model or judge.name):
         estimate = judge_measures(_JUDGES, one.judge)["length_bias"]["overall"]
-        if estimate["value"] is not None and not one.judge.judge.baseline:
-            points.append((labelled(one), "Length bias", estimate["value"]))
+        if estimate["value"] is not None:
+            points.append((group, _reference_words(one.reference), estimate["value"]))
     if not points:
-        return MissingPart("f7", title, "Nobody has judged a pair whose responses differ in length.")
+        return MissingPart(
+            "f7",
+            title,
+            "Nobody has judged a pair whose responses differ in length.",
+            "Collect labels, or run judges.",
+        )
     return bar_picture(
         "f7-length-bias",
         title,
         "Share that prefers the longer response minus share that prefers the shorter. Where lengths are balanced, 0 is "
         "expected of a judge that ignores them.",
         points,
-        heads=("Judge", "What", "Length bias"),
+        heads=("Judge", "Reference", "Length bias"),
         percent=True,
-        zero_line=True,
+        mark=0.0,
     )
 
 
@@ -229,7 +245,12 @@ def _costs(methods: Sequence[AgreementMethod]) -> PaperPart:
         if estimate["value"] and not one.judge.judge.baseline:
             costs.append((one, estimate["value"]))
     if not costs:
-        return MissingPart("cost", title, "No judgment has a cost: imported verdicts have none.")
+        return MissingPart(
+            "cost",
+            title,
+            "No judgment has a cost.",
+            "Run the judges in a sweep, with models that have prices; imported verdicts have no cost.",
+        )
     costs.sort(key=lambda entry: entry[1])
     cheapest = costs[0][1]
     rows: list[tuple[PaperCell, ...]] = [

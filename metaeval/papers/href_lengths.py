@@ -1,11 +1,13 @@
-"""Win rates beside what lengths have to do with them: AlpacaEval 2's length-controlled win rate of each system."""
+"""What of HREF needs no texts: composition, lengths, win rates and AlpacaEval 2's length-controlled ones."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from metaeval.inputs import Floats
-from metaeval.papers.drawing import bar_picture
+from metaeval.papers.drawing import bar_picture, histogram_picture
+from metaeval.papers.href_rows import short_category
 from metaeval.papers.href_systems import SystemPreferences, p_value_picture, win_rate_table
 from metaeval.papers.paper import PaperPart
 from metaeval.papers.tables import MissingPart, PaperTable, count_cell, number_cell, word_cell
@@ -19,7 +21,57 @@ from metaeval.stats import (
 )
 from metaeval.stats.errors import quiet
 
-_NO_TEXTS = "The file has preferences and lengths alone: no texts, labels, categories of judges, or prompts."
+LENGTH_TITLE = "Figure 2: difference in length"
+_ALONE = "The file has preferences by one judge and lengths alone"
+_AS_DATASET = "Import the pairs as a dataset."
+# What a file of preferences lacks.
+_NOT_IN_FILE = (
+    ("t2", "Table 2: leave-one-out agreement", "no labels"),
+    ("t6", "Table 6: prompts", "no second judge and no labels"),
+    ("f3", "Figure 3: human-written and model-written references", "no second judge and no labels"),
+    ("f4", "Figure 4: model against human response", "no person's responses"),
+    ("f8", "Figure 8: agreement under two baselines", "no labels and no second baseline"),
+    ("cost", "Cost of judges", "no costs"),
+)
+
+
+def composition_parts(
+    sizes: Sequence[tuple[str, int, int]], *, total: tuple[int, int]
+) -> Iterator[PaperPart]:
+    """Table 4 and figure 5, of (category, instructions, pairs)."""
+    rows = [(word_cell(name), count_cell(n), count_cell(m)) for name, n, m in [*sizes, ("Total", *total)]]
+    yield PaperTable(
+        "t4-composition",
+        "Table 4: composition",
+        "Instructions and pairs by category.",
+        ("Category", "Instructions", "Pairs"),
+        tuple(rows),
+        notes=(
+            "The paper has three sets (evaluation, development, agreement); this is one of them: run it on each "
+            "dataset.",
+        ),
+    )
+    yield bar_picture(
+        "f5-composition",
+        "Figure 5: composition",
+        "Instructions of each category.",
+        [(short_category(name), "Instructions", float(n)) for name, n, _ in sizes],
+        heads=("Category", "What", "Instructions"),
+    )
+
+
+def length_difference_picture(difference: Floats, what: str) -> Picture:
+    """Figure 2, of differences in characters."""
+    share = float((difference > 0).mean())
+    return histogram_picture(
+        "f2-length-differences",
+        LENGTH_TITLE,
+        f"Characters: {what}, of {len(difference):,} pairs. {share:.1%} are positive; balanced pairs are symmetric "
+        "around 0. The paper does not say its unit.",
+        difference,
+        heads=("From", "To", "Pairs"),
+        axis="Difference in characters",
+    )
 
 
 def length_control_table(
@@ -122,7 +174,7 @@ def length_bias_picture(preferences: SystemPreferences, *, judge: str) -> Pictur
         points,
         heads=("System", "What", "Length bias"),
         percent=True,
-        zero_line=True,
+        mark=0.0,
     )
 
 
@@ -136,17 +188,32 @@ def preference_parts(
     regularising: RegularisingRows | None = None,
 ) -> Iterator[PaperPart]:
     """What HREF's tables and figures can be of preferences without texts, in the order of the paper."""
-    for name, title in (("t2", "Table 2: leave-one-out agreement"), ("t6", "Table 6: prompts")):
-        yield MissingPart(name, title, _NO_TEXTS)
+    judged = ~np.isnan(preferences.preferences)
+    counts = Counter(preferences.categories)
     members = np.array(preferences.categories, dtype=object)
-    groups = [(name, members == name) for name in dict.fromkeys(preferences.categories) if name]
+    names = [name for name in counts if name]
+    if names:
+        yield from composition_parts(
+            [(name, counts[name], int(judged[members == name].sum())) for name in names],
+            total=(len(preferences.categories), int(judged.sum())),
+        )
+    else:
+        for name, title in (("t4", "Table 4: composition"), ("f5", "Figure 5: composition")):
+            yield MissingPart(
+                name, title, "The file has no column dataset.", "Add it: the category of each row."
+            )
+    groups = [(name, members == name) for name in names]
     yield win_rate_table(preferences, groups, judge=judge, baseline=baseline)
     yield length_control_table(
         preferences, judge=judge, baseline=baseline, difficulty=difficulty, regularising=regularising
     )
-    if len(preferences.systems) > 1 and len(preferences.categories) > 1:
-        yield p_value_picture(preferences, seed=seed)
+    yield p_value_picture(preferences, seed=seed)
+    difference = (preferences.lengths - preferences.baseline_lengths)[judged]
+    if len(difference):
+        yield length_difference_picture(difference, f"the response minus that of {baseline}")
     yield length_bias_picture(preferences, judge=judge)
+    for name, title, lacking in _NOT_IN_FILE:
+        yield MissingPart(name, title, f"{_ALONE}: {lacking}.", _AS_DATASET)
 
 
 def _or(value: float, otherwise: float = -1.0) -> float:

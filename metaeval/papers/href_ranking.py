@@ -9,6 +9,7 @@ from metaeval.papers.data import PaperData, inputs_where
 from metaeval.papers.drawing import Point, bar_picture
 from metaeval.papers.href_lengths import length_control_table
 from metaeval.papers.href_rows import (
+    BRING_LABELS,
     NO_LABELS,
     AgreementMethod,
     agreement_methods,
@@ -32,7 +33,9 @@ from metaeval.stats.errors import quiet
 _HUMAN = ("human", "humans", "human-written", "reference", "human reference", "human_reference")
 _FEWEST_SYSTEMS = 3
 _NO_SYSTEMS = "No pair names the systems that its responses are of."
-_NO_BASELINE = "No one or two systems stand in every pair. Name one of them as the baseline (--baseline)."
+_NAME_THEM = "Give each response a system and import the file again."
+_NO_BASELINE = "No one or two systems stand in every pair."
+_NAME_ONE = "Name one of them as the baseline: --baseline SYSTEM, or the choice on the paper's page."
 
 
 def ranking_parts(
@@ -47,11 +50,17 @@ def ranking_parts(
     named = named_pairs(data, sample)
     baselines = baselines_in(data, named)
     judged = [one for one in methods if not one.judge.judge.baseline and one.judge.judge.asked.any()]
-    why = _NO_SYSTEMS if not named else _NO_BASELINE if not baselines else ""
-    if not why and not judged:
-        why = "No judge has judged these pairs."
-    if why:
-        yield from (MissingPart(name, title, why) for name, title in titles)
+    lacking = (
+        (_NO_SYSTEMS, _NAME_THEM)
+        if not named
+        else (_NO_BASELINE, _NAME_ONE)
+        if not baselines
+        else ("No judge has judged these pairs.", "Run one in a sweep, or import its verdicts.")
+        if not judged
+        else None
+    )
+    if lacking is not None:
+        yield from (MissingPart(name, title, *lacking) for name, title in titles)
         return
     found = [(one, preferences_of(one.judge, sample.items, named, baselines[0])) for one in judged]
     agreement = _agreement_of(data, judged)
@@ -73,10 +82,7 @@ def ranking_parts(
     yield win_rate_table(preferences, groups, judge=chosen.label, baseline=baselines[0])
     yield length_control_table(preferences, judge=chosen.label, baseline=baselines[0])
     yield _prompts(data, chosen, found, agreement)
-    if len(preferences.systems) < 2 or len(preferences.categories) < 2:
-        yield MissingPart(*titles[2], "It takes two systems and two instructions.")
-    else:
-        yield p_value_picture(preferences, seed=data.options.seed)
+    yield p_value_picture(preferences, seed=data.options.seed)
 
 
 def named_pairs(data: PaperData, sample: PairSample) -> dict[str, tuple[str, ...]]:
@@ -111,7 +117,11 @@ def _prompts(
     n_systems = len(totals[id(chosen)])
     if n_systems < _FEWEST_SYSTEMS:
         return MissingPart(
-            "t6", title, f"A correlation takes {_FEWEST_SYSTEMS} systems or more; there are {n_systems}."
+            "t6",
+            title,
+            f"A correlation takes {_FEWEST_SYSTEMS} systems or more beside the baseline; there "
+            f"{'is' if n_systems == 1 else 'are'} {n_systems}.",
+            "Add pairs of other systems with the baseline.",
         )
     rows = []
     for one, _ in [entry for entry in found if entry[0] is chosen] + [
@@ -149,11 +159,15 @@ def two_baselines(data: PaperData, sample: PairSample) -> PaperPart:
     named = named_pairs(data, sample)
     baselines = baselines_in(data, named)
     if len(baselines) < 2:
-        return MissingPart(
-            "f8",
-            title,
-            _NO_SYSTEMS if not named else "The pairs don't have two baselines (--baseline, twice).",
+        why, bring = (
+            (_NO_SYSTEMS, _NAME_THEM)
+            if not named
+            else (
+                "The pairs don't have two baselines.",
+                "Name two systems: --baseline twice, or the choices on the paper's page.",
+            )
         )
+        return MissingPart("f8", title, why, bring)
     points: list[Point] = []
     for baseline in baselines:
         members = np.array([baseline in named.get(name, ()) for name in sample.items.external_id])
@@ -161,7 +175,7 @@ def two_baselines(data: PaperData, sample: PairSample) -> PaperPart:
         of_part = agreement_methods(part, data.specifications)
         points += [(labelled(one), baseline, agreement_values(one.judge, ())[-1]) for one in of_part]
     if all(value is None for *_, value in points):
-        return MissingPart("f8", title, NO_LABELS)
+        return MissingPart("f8", title, NO_LABELS, BRING_LABELS)
     return bar_picture(
         "f8-two-baselines",
         title,
@@ -179,8 +193,16 @@ def against_humans(data: PaperData, sample: PairSample, methods: Sequence[Agreem
     human = next((name for pair in named.values() for name in pair if name.lower() in _HUMAN), "")
     judged = [one for one in methods if not one.judge.judge.baseline]
     if not human or not judged:
-        why = "No pair stands between a model and a person." if named else _NO_SYSTEMS
-        return MissingPart("f4", title, f"{why} Name the person's responses “human”.")
+        if human:
+            return MissingPart(
+                "f4", title, "No judge has judged these pairs.", "Run one in a sweep, or import its verdicts."
+            )
+        return MissingPart(
+            "f4",
+            title,
+            "No pair has a model's response beside a person's." if named else _NO_SYSTEMS,
+            "Add pairs of a model's response and a person's, whose system is “human”.",
+        )
     points: list[Point] = []
     for one in judged:
         preferences = preferences_of(one.judge, sample.items, named, human)

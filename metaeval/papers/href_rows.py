@@ -42,6 +42,7 @@ _STRATEGIES = {
 }
 BEST = "Best per category"
 NO_LABELS = "No pair has labels from two annotators, so there is no agreement to compute."
+BRING_LABELS = "Open a study of the dataset with an overlap of 4, or import labels with the pairs."
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 from metaeval.figures.pairwise import PairJudge
 from metaeval.inputs import Booleans, Floats, Items
 from metaeval.papers.drawing import line_picture
-from metaeval.papers.tables import PaperCell, PaperTable, number_cell, word_cell
-from metaeval.pictures.picture import Picture
+from metaeval.papers.paper import PaperPart
+from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, word_cell
 from metaeval.stats import capacity_curve, mean_estimate, preset
 from metaeval.stats.errors import quiet
 from metaeval.stats.preference import expected_win_contributions
@@ -161,19 +161,28 @@ def _ranked(value: float, rank: int | None) -> PaperCell:
     return cell if rank is None else PaperCell(f"{cell.text} ({rank})", cell.value)
 
 
-def p_value_picture(preferences: SystemPreferences, *, seed: int = 0, n_draws: int = 50) -> Picture:
+def p_value_picture(preferences: SystemPreferences, *, seed: int = 0, n_draws: int = 50) -> PaperPart:
     """Figure 6: p-values of paired t-tests between systems against the number of instructions."""
-    curve = capacity_curve(
-        {name: preferences.preferences[:, place] for place, name in enumerate(preferences.systems)},
-        n_draws=n_draws,
-        rng=seed,
-        **_HREF.of(capacity_curve),
-    )
-    names = ("Mean", "90th percentile", "80th percentile")
+    name, title = "f6", "Figure 6: p-values against the number of instructions"
+    bring = "Add pairs of several systems with the baseline, on the same instructions."
+    if len(preferences.systems) < 2 or len(preferences.categories) < 2:
+        return MissingPart(name, title, "It takes two systems and two instructions.", bring)
+    with quiet():
+        curve = capacity_curve(
+            {system: preferences.preferences[:, place] for place, system in enumerate(preferences.systems)},
+            n_draws=n_draws,
+            rng=seed,
+            **_HREF.of(capacity_curve),
+        )
+    if np.isnan(curve.mean_p_values).all():
+        return MissingPart(
+            name, title, "No two systems were judged on two instructions that they share.", bring
+        )
+    series = ("Mean", "90th percentile", "80th percentile")
     values = (curve.mean_p_values, curve.p_values[:, 1], curve.p_values[:, 0])
     places = [
-        (name, float(size), None if isnan(value) else float(value))
-        for name, column in zip(names, values, strict=True)
+        (one, float(size), None if isnan(value) else float(value))
+        for one, column in zip(series, values, strict=True)
         for size, value in zip(curve.sizes.tolist(), column.tolist(), strict=True)
     ]
     enough = (
@@ -183,7 +192,7 @@ def p_value_picture(preferences: SystemPreferences, *, seed: int = 0, n_draws: i
     )
     return line_picture(
         "f6-p-values",
-        "Figure 6: p-values against the number of instructions",
+        title,
         f"Paired t-tests on the preferences for {len(preferences.systems)} systems, {curve.n_pairs:,} pairs of "
         f"systems, averaged over {n_draws} draws of instructions. The 90th percentile {enough}; on all "
         f"{curve.n_clusters:,} instructions {curve.share_significant[-1]:.1%} of the pairs have p at most 0.05 "

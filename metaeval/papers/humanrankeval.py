@@ -41,11 +41,12 @@ _METHODS = {
 }
 _PERMUTATIONS = 999
 _NO_VOTES = (
-    "No question has votes for each answer (metadata.votes). The importer of Stack Exchange keeps them."
+    "No question has votes for each answer.",
+    "Import the questions with metadata.votes; the importer of Stack Exchange keeps them.",
 )
 _NO_MODEL = (
-    "No model has ranked these answers. Run a judge of the strategy loglikelihood_ranking for each model, or import "
-    "verdicts with scores."
+    "No model has ranked these answers.",
+    "Run a judge of the strategy loglikelihood_ranking for each model, or import verdicts with scores.",
 )
 
 
@@ -113,7 +114,7 @@ def humanrankeval_parts(data: PaperData) -> Iterator[PaperPart]:
             ("f8", "Figures 8 to 10: other benchmarks"),
             ("f12", "Figures 12 and 13: HRE by topic and model, Spearman"),
         ):
-            yield MissingPart(name, title, _NO_MODEL)
+            yield MissingPart(name, title, *_NO_MODEL)
         return
     yield from _by_topic(found, "pearson")
     yield _order_checks(found)
@@ -126,8 +127,8 @@ def humanrankeval_parts(data: PaperData) -> Iterator[PaperPart]:
 
 def _votes(found: Evaluation) -> Iterator[PaperPart]:
     if not found.has_votes:
-        yield MissingPart("f3", "Figure 3: Votes by rank and topic", _NO_VOTES)
-        yield MissingPart("f11", "Figure 11: Votes by topic", _NO_VOTES)
+        yield MissingPart("f3", "Figure 3: Votes by rank and topic", *_NO_VOTES)
+        yield MissingPart("f11", "Figure 11: Votes by topic", *_NO_VOTES)
         return
     sample = found.sample
     voted, width = sample.items.voted, sample.items.width
@@ -223,7 +224,8 @@ def _order_checks(found: Evaluation) -> PaperPart:
         return MissingPart(
             "order-checks",
             title,
-            "No two models of one family have a size in their name, such as pythia-70m and pythia-1.4b.",
+            "No two models of one family have a size in their name.",
+            "Name the judges after models, such as pythia-70m and pythia-1.4b.",
         )
     rows = [
         (word_cell(family), word_cell(_METHODS[method][0]), *_checks(found, models, method))

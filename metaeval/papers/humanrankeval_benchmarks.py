@@ -29,7 +29,8 @@ from metaeval.stats.errors import quiet
 
 HRE = "HRE"
 _NO_RATINGS = (
-    "It compares HRE with other benchmarks. Import one with: manage.py import_ratings FILE --name NAME"
+    "It compares HRE with other benchmarks, and none is imported.",
+    "Import a leaderboard of these models: manage.py import_ratings FILE --name NAME.",
 )
 
 
@@ -84,7 +85,7 @@ def benchmark_parts(tables: Sequence[OutsideTable], models: Sequence[RankedModel
             ("f9", "Figure 9: Correlations of benchmarks"),
             ("f10", "Figure 10: Base models and tuned variants"),
         ):
-            yield MissingPart(name, title, _NO_RATINGS)
+            yield MissingPart(name, title, *_NO_RATINGS)
         return
     benchmarks = Benchmarks(tables, models)
     scores = benchmarks.scores

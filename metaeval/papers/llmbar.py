@@ -18,9 +18,11 @@ from metaeval.papers.llmbar_columns import (
     accuracy_cells,
     accuracy_values,
     hedging_cells,
-    is_of_llmbar,
+    is_case,
+    is_other_set,
     rating_cells,
     short_subset,
+    spans_of,
     subset_columns_of,
 )
 from metaeval.papers.llmbar_evaluators import METHODS, Evaluator, evaluator_of
@@ -36,6 +38,16 @@ _PRINTED = (
     ("8", "PaLM2", r"palm-?2|(.*/)?text-bison.*"),
     ("9", "Falcon", r"(.*/)?falcon.*"),
 )
+# As error messages name a model to run.
+_LIKE = {
+    "2": "gpt-4-0613",
+    "5": "gpt-3.5-turbo-0613",
+    "6": "gpt-3.5-turbo-0301",
+    "7": "llama-2-70b-chat",
+    "8": "text-bison-001",
+    "9": "falcon-180b-chat",
+}
+_FROM_REPOSITORY = "The authors' repository has them: import its folder Dataset, and their verdicts with it."
 _STARRED = ("Vanilla", "Vanilla*", *(f"{name}*" for name in METHODS[1:]))
 _ACCURACY_CAPTION = (
     "Accuracy (Acc.), averaged over both presentation orders, and positional agreement (Agr.), in percent. Averages "
@@ -50,7 +62,9 @@ _NOT_AVERAGED = ("6", "9")
 def llmbar_parts(data: PaperData) -> Iterator[PaperPart]:
     """The tables and figures of the paper that the data carries, in its order."""
     inputs = data.inputs["pairwise"]
-    own = np.array([is_of_llmbar(path) for path in inputs.items.subset], dtype=np.bool_)
+    own = np.array(
+        [not (is_case(path) or is_other_set(path)) for path in inputs.items.subset], dtype=np.bool_
+    )
     sample = PairSample(inputs_where(inputs, own) if own.any() else inputs, data.options)
     columns = subset_columns_of(sample)
     evaluators = _evaluators(data, sample)
@@ -58,7 +72,7 @@ def llmbar_parts(data: PaperData) -> Iterator[PaperPart]:
     yield _experts(sample)
     yield from _accuracy_tables(evaluators, columns)
     yield _reward_models(evaluators, columns)
-    yield _hedging(evaluators, columns)
+    yield from _hedging(evaluators, columns)
     yield from _rating_tables(evaluators, columns)
     yield _shots(evaluators, columns)
     yield _cases(data)
@@ -116,7 +130,12 @@ def _experts(sample: PairSample) -> PaperPart:
         if estimate is not None and estimate["value"] is not None
     ]
     if not rows:
-        return MissingPart("experts", title, "No pair has labels from two annotators.")
+        return MissingPart(
+            "experts",
+            title,
+            "No pair has labels from two annotators.",
+            "Open a study of the dataset with an overlap of 2 and no ties.",
+        )
     return PaperTable(
         "experts",
         title,
@@ -146,11 +165,16 @@ def _accuracy_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetCo
             ("Strategy", *(word for _ in columns for word in ("Acc.", "Agr."))),
             tuple(lines),
             notes=(*_unjudged(rows), *_not_there(rows)),
-            spans=tuple((column.span, 2) for column in columns),
+            **spans_of(columns),
         )
     for number, model, _ in _PRINTED:
         if number not in made:
-            yield MissingPart(f"t{number}", f"Table {number}: {model}", f"No judge of the data uses {model}.")
+            yield MissingPart(
+                f"t{number}",
+                f"Table {number}: {model}",
+                f"No judge of the data uses {model}.",
+                f"Run the strategies with {_LIKE[number]} in both orders, or import the authors' verdicts.",
+            )
 
 
 def _unjudged(rows: Iterable[Evaluator]) -> Iterator[str]:
@@ -173,7 +197,12 @@ def _reward_models(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColu
     title = "Table 3: reward models"
     rows = sorted((one for one in evaluators if one.design == "preference"), key=lambda one: one.rank)
     if not rows:
-        return MissingPart("t3", title, "No judge of the data is a reward model or a preference classifier.")
+        return MissingPart(
+            "t3",
+            title,
+            "No judge of the data is a reward model or a preference classifier.",
+            "Run judges of the strategies reward and preference_classifier.",
+        )
     return PaperTable(
         "t3-reward-models",
         title,
@@ -187,7 +216,7 @@ def _reward_models(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColu
             for one in rows
         ),
         notes=tuple(_unjudged(one for one in rows if one.judge.judge.strategy != "reward")),
-        spans=tuple((column.span, 2) for column in columns),
+        **spans_of(columns),
     )
 
 
@@ -195,7 +224,12 @@ def _shots(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> 
     title = "Table 13: worked examples"
     with_shots = {one.model for one in evaluators if one.design == "shots"}
     if not with_shots:
-        return MissingPart("t13", title, "No judge of the data shows worked examples.")
+        return MissingPart(
+            "t13",
+            title,
+            "No judge of the data shows worked examples.",
+            "Run judges of the strategy fewshot with 1 and 2 examples beside one of the strategy rules.",
+        )
     rows = [
         one
         for one in evaluators
@@ -214,16 +248,18 @@ def _shots(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> 
             )
             for one in rows
         ),
-        spans=tuple((column.span, 2) for column in columns),
+        **spans_of(columns),
     )
 
 
 def _cases(data: PaperData) -> PaperPart:
     title = "Table 14: case study"
     inputs = data.inputs["pairwise"]
-    members = np.array([short_subset(path) in CASES for path in inputs.items.subset], dtype=np.bool_)
+    members = np.array([is_case(path) for path in inputs.items.subset], dtype=np.bool_)
     if not members.any():
-        return MissingPart("t14", title, f"The dataset has none of the subsets {', '.join(CASES)}.")
+        return MissingPart(
+            "t14", title, f"The dataset has none of the subsets {', '.join(CASES)}.", _FROM_REPOSITORY
+        )
     sample = PairSample(inputs_where(inputs, members), data.options)
     columns = [one for one in subset_columns_of(sample) if one.kind == "subset"]
     columns.sort(key=lambda one: CASES.index(one.head))
@@ -231,7 +267,13 @@ def _cases(data: PaperData) -> PaperPart:
         one for one in _evaluators(data, sample) if one.judge.judge.asked.any() and one.design == "verdict"
     ]
     if not rows:
-        return MissingPart("t14", title, "No judge has judged the subsets of the case study.")
+        return MissingPart(
+            "t14",
+            title,
+            f"No judge that gives verdicts has judged the subset{'s' * (len(columns) > 1)} "
+            f"{', '.join(one.head for one in columns)}.",
+            "Run the strategies of table 2 on it.",
+        )
     return PaperTable(
         "t14-case-study",
         title,
@@ -245,19 +287,26 @@ def _cases(data: PaperData) -> PaperPart:
 # --- ratings --------------------------------------------------------------------------------------------------------
 
 
-def _hedging(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
-    title = "Table 10: hedging rate of ratings"
-    rows = [one for one in evaluators if one.design == "rating"]
-    if not rows:
-        return MissingPart("t10", title, "No judge of the data rates each output alone.")
+def _hedging(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[PaperPart]:
+    """Table 10, of ChatGPT, and the same of other models."""
+    models = _by_model(one for one in evaluators if one.design == "rating")
     subsets = [column for column in columns if column.kind != "macro"]
-    return PaperTable(
-        "t10-hedging",
-        title,
-        "Share of the pairs whose two outputs get the same rating, in percent.",
-        ("Strategy", *(column.head for column in subsets)),
-        tuple((word_cell(f"{one.model}: {one.method}"), *hedging_cells(one.judge, subsets)) for one in rows),
-    )
+    printed = [model for model in models if _number(model) == "5"]
+    for model in [*printed, *(model for model in models if model not in printed)]:
+        yield PaperTable(
+            "t10-hedging" if model in printed else f"t10-like-hedging-{slug(model)}",
+            f"{'Table' if model in printed else 'As table'} 10: hedging rate of ratings by {model}",
+            "Share of the pairs whose two outputs get the same rating, in percent.",
+            ("Strategy", *(column.head for column in subsets)),
+            tuple((word_cell(one.method), *hedging_cells(one.judge, subsets)) for one in models[model]),
+        )
+    if not printed:
+        yield MissingPart(
+            "t10",
+            "Table 10: hedging rate of ratings by ChatGPT",
+            "No judge of the data rates each output alone with ChatGPT.",
+            f"Run the strategy rating with {_LIKE['5']}, without and with the setting rules.",
+        )
 
 
 def _rating_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[PaperPart]:
@@ -272,12 +321,18 @@ def _rating_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColu
             "(Dif.), in percent. Equal and missing ratings count one half. Averages are unweighted means of subsets.",
             ("Strategy", *(word for _ in columns for word in ("Acc.", "Dif."))),
             tuple((word_cell(one.method), *rating_cells(one.judge, columns)) for one in rows),
-            spans=tuple((column.span, 2) for column in columns),
+            **spans_of(columns),
         )
     for number, model in (("11", "GPT-4"), ("12", "Prometheus")):
         if number not in numbers.values():
             title = f"Table {number}: ratings by {model}"
-            yield MissingPart(f"t{number}", title, f"No judge of the data rates outputs with {model}.")
+            yield MissingPart(
+                f"t{number}",
+                title,
+                f"No judge of the data rates outputs with {model}.",
+                "Run the strategy rating with it"
+                + (", without and with a reference (use_reference)." if number == "12" else "."),
+            )
 
 
 def _rating_number(model: str) -> str:
@@ -298,7 +353,7 @@ def _figures(
     """
     titles = ("Figure 4: mean accuracy of evaluators", "Figure 5: Vanilla and Metrics+Reference*")
     inputs = data.inputs["pairwise"]
-    members = np.array([short_subset(path) in OTHER_SETS for path in inputs.items.subset], dtype=np.bool_)
+    members = np.array([is_other_set(path) for path in inputs.items.subset], dtype=np.bool_)
     hard = [column for column in columns if column.above]
     shown = [column for column in hard if column.kind == "macro"] or hard
     entries: list[tuple[str, Evaluator, float]] = []
@@ -311,8 +366,8 @@ def _figures(
         shown = [column for column in columns if not column.above and column.kind != "macro"] + shown
     entries += _accuracies(evaluators, shown)
     if not entries:
-        why = "No judge of the data uses Vanilla or Metrics+Reference*."
-        yield from (MissingPart(f"f{n}", title, why) for n, title in zip((4, 5), titles, strict=True))
+        why, bring = _no_entries(evaluators)
+        yield from (MissingPart(f"f{n}", title, why, bring) for n, title in zip((4, 5), titles, strict=True))
         return
     note = "" if members.any() else f" The data has none of {', '.join(OTHER_SETS)}."
     yield _mean_accuracy(titles[0], entries, note)
@@ -320,18 +375,38 @@ def _figures(
     yield bar_picture(
         "f5-two-strategies",
         titles[1],
-        f"Accuracy of the two strategies by set of pairs.{note} Chance is 50%.",
+        f"Accuracy of the two strategies by set of pairs.{note} Chance is 50% (dashed line).",
         [(where, names[one.judge.judge.fingerprint], value) for where, one, value in entries],
         heads=("Set", "Judge", "Accuracy"),
         percent=True,
+        mark=0.5,
     )
+
+
+def _no_entries(evaluators: Sequence[Evaluator]) -> tuple[str, str]:
+    """Why figures 4 and 5 have no bar, and what to bring."""
+    ways = " and ".join(_BOTH)
+    run = f"Run {ways} on Natural and on each adversarial subset, in both orders."
+    there = [f"{one.model}, {one.method}" for one in evaluators if _is_averaged(one)]
+    if not there:
+        return f"No judge of the data uses {ways.replace('and', 'or')}.", run
+    return f"Neither Natural nor all adversarial subsets were judged by {'; '.join(there)}.", run
+
+
+def _is_averaged(one: Evaluator) -> bool:
+    return one.design == "verdict" and one.method in _BOTH
 
 
 def _mean_accuracy(title: str, entries: Sequence[tuple[str, Evaluator, float]], note: str) -> PaperPart:
     """Figure 4."""
     used = [entry for entry in entries if _number(entry[1].model) not in _NOT_AVERAGED]
     if not used:
-        return MissingPart("f4", title, "No judge of the data but Falcon uses Vanilla or Metrics+Reference*.")
+        return MissingPart(
+            "f4",
+            title,
+            "Of the judges with these strategies all are Falcon or ChatGPT-0301, which the average leaves out.",
+            "Run the two strategies with another model.",
+        )
     names = _bar_names(one for _, one, _ in used)
     by_set: dict[str, list[float]] = {}
     for where, _, value in used:
@@ -348,6 +423,7 @@ def _mean_accuracy(title: str, entries: Sequence[tuple[str, Evaluator, float]], 
         points,
         heads=("Set", "Evaluators", "Mean accuracy"),
         percent=True,
+        mark=0.5,
     )
 
 
@@ -356,7 +432,7 @@ def _accuracies(
 ) -> Iterator[tuple[str, Evaluator, float]]:
     """The accuracy of each evaluator with one of the two strategies in each column, where it has one."""
     for one in evaluators:
-        if one.design == "verdict" and one.method in _BOTH:
+        if _is_averaged(one):
             for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
                 if value is not None:
                     yield column.span, one, value

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from metaeval.figures import FIGURES
 from metaeval.figures.groups import AVERAGE, is_adversarial
 from metaeval.figures.measures import judge_measures
 from metaeval.figures.pairwise import PairJudge, PairSample
-from metaeval.papers.tables import PaperCell, number_cell
+from metaeval.papers.tables import PaperCell, Span, number_cell
 from metaeval.stats import preset, subset_accuracy
 from metaeval.stats.adversarial import SubsetTable
 from metaeval.stats.errors import quiet
@@ -50,9 +51,14 @@ def short_subset(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2].replace("_", "-").replace("^", "")
 
 
-def is_of_llmbar(path: str) -> bool:
-    """Whether a subset is of LLMBar itself: neither of its case study nor of the sets it is compared with."""
-    return short_subset(path) not in (*CASES, *OTHER_SETS)
+def is_case(path: str) -> bool:
+    """Whether a subset is of the case study; an adversarial one of the same name isn't."""
+    return short_subset(path) in CASES and not _above(path)
+
+
+def is_other_set(path: str) -> bool:
+    """Whether a subset is one of the sets that LLMBar is compared with."""
+    return short_subset(path) in OTHER_SETS and not _above(path)
 
 
 def subset_columns_of(sample: PairSample) -> list[SubsetColumn]:
@@ -71,6 +77,20 @@ def subset_columns_of(sample: PairSample) -> list[SubsetColumn]:
     if AVERAGE in means:
         found.append(SubsetColumn("Average", "", "macro", AVERAGE))
     return found or [SubsetColumn("All", "", "overall", "")]
+
+
+class _Heads(TypedDict):
+    spans: tuple[Span, ...]
+    upper_spans: tuple[Span, ...]
+
+
+def spans_of(columns: Sequence[SubsetColumn]) -> _Heads:
+    """The heads above two columns for each subset: its name, and "Adversarial" over those that are."""
+    upper = [(text, 2 * len(list(own))) for text, own in groupby(columns, key=lambda column: column.above)]
+    return {
+        "spans": tuple((column.head, 2) for column in columns),
+        "upper_spans": tuple(upper) if any(text for text, _ in upper) else (),
+    }
 
 
 def _above(path: str) -> str:

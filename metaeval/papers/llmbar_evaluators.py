@@ -78,7 +78,7 @@ class Evaluator:
 def evaluator_of(judge: PairJudge, specification: Mapping[str, Any]) -> Evaluator:
     """Which row of the paper a judge is."""
     answers = judge.judge
-    model = answers.model or "No model"
+    model = answers.model or "no model named"
     if answers.strategy in _PREFERENCE:
         return Evaluator(judge, model, "preference", answers.name, _preference_rank(answers))
     found = _published(answers.strategy) if answers.backend == "imported" else None

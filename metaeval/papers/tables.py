@@ -1,12 +1,10 @@
-"""A table in a paper's own layout, written as Markdown, LaTeX, CSV and JSON by one renderer each."""
+"""A table in a paper's own layout, written as Markdown, CSV and JSON by one renderer each; LaTeX is `latex`."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from metaeval.reports.json_values import json_of
-from metaeval.reports.latex_text import escape
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.report import canonical_json
 from web.csv_text import csv_text
@@ -14,6 +12,8 @@ from web.csv_text import csv_text
 SCHEMA = "touchstone.paper-table/1"
 UNDEFINED = "–"
 MINUS = "−"
+Span = tuple[str, int]
+"""A head over so many columns; empty text: none there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class PaperTable:
         What is missing or departs from the paper, and why.
     spans : tuple of (str, int)
         Heads above the heads, each over so many columns, from the second column on; empty text: none there.
+    upper_spans : tuple of (str, int)
+        Heads above `spans`, likewise.
     """
 
     name: str
@@ -56,31 +58,69 @@ class PaperTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[PaperCell, ...], ...]
     notes: tuple[str, ...] = ()
-    spans: tuple[tuple[str, int], ...] = ()
+    spans: tuple[Span, ...] = ()
+    upper_spans: tuple[Span, ...] = ()
 
     @property
-    def all_spans(self) -> tuple[tuple[str, int], ...]:
-        """The heads above, over all columns but the first."""
-        rest = len(self.columns) - 1 - sum(width for _, width in self.spans)
-        return (*self.spans, ("", rest)) if self.spans and rest else self.spans
+    def span_rows(self) -> tuple[tuple[Span, ...], ...]:
+        """The lines of heads above the heads, the uppermost first, each over all columns but the first."""
+        lines = (self.upper_spans, self.spans)
+        return tuple((*line, *self._rest(line)) for line in lines if line)
+
+    def _rest(self, line: Sequence[Span]) -> tuple[Span, ...]:
+        rest = len(self.columns) - 1 - sum(width for _, width in line)
+        return (("", rest),) if rest else ()
 
     @property
     def flat_columns(self) -> tuple[str, ...]:
-        """The heads with those above them: "Natural Acc."."""
-        above = [text for text, width in self.all_spans for _ in range(width)] or [""] * (
-            len(self.columns) - 1
-        )
+        """The heads with those above them: "Adversarial: Neighbor Acc."."""
+        above = [[text for text, width in line for _ in range(width)] for line in self.span_rows]
         first, *others = self.columns
-        return (first, *(f"{over} {head}".strip() for over, head in zip(above, others, strict=True)))
+        over = [": ".join(filter(None, words)) for words in zip(*above, strict=True)] or [""] * len(others)
+        return (first, *(f"{words} {head}".strip() for words, head in zip(over, others, strict=True)))
+
+    @property
+    def words_in(self) -> tuple[bool, ...]:
+        """Of each column whether it holds words and no number: such columns are set from the left."""
+        cells = zip(*self.rows, strict=True) if self.rows else (() for _ in self.columns)
+        return tuple(
+            place == 0 or any(cell.value is None and cell.text != UNDEFINED for cell in column)
+            for place, column in enumerate(cells)
+        )
+
+    @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """Each head, and whether its column holds words."""
+        return list(zip(self.columns, self.words_in, strict=True))
+
+    @property
+    def lines(self) -> list[list[tuple[PaperCell, bool]]]:
+        """The cells of each row, and whether their column holds words."""
+        return [list(zip(row, self.words_in, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPart:
-    """A table or a figure of a paper that cannot be made from this data, and why."""
+    """A table or a figure of a paper that cannot be made from this data.
+
+    Attributes
+    ----------
+    name, title : str
+    reason : str
+        What the data lacks, in a sentence.
+    bring : str
+        What to add, and how, in a sentence or two.
+    """
 
     name: str
     title: str
     reason: str
+    bring: str = ""
+
+    @property
+    def words(self) -> str:
+        """Why it is missing and what to bring."""
+        return f"{self.reason} {self.bring}".strip()
 
 
 def slug(name: str) -> str:
@@ -161,46 +201,6 @@ def table_markdown(table: PaperTable) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def table_latex(table: PaperTable) -> str:
-    """A float with booktabs, no wider than the line; needs graphicx too."""
-    n = len(table.columns)
-    lines = [
-        f"% {escape(table.title)}",
-        r"% Needs \usepackage{booktabs} and \usepackage{graphicx}.",
-        *(f"% {escape(note)}" for note in table.notes),
-        r"\begin{table}",
-        r"\centering",
-        r"\small",
-        rf"\caption{{{escape(table.caption)}}}",
-        rf"\label{{tab:{table.name}}}",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * (n - 1)}}}",
-        r"\toprule",
-    ]
-    if table.spans:
-        lines += _spans(table)
-    lines += [_latex_line(map(escape, table.columns)), r"\midrule"]
-    lines += [
-        _latex_line(rf"\textbf{{{escape(cell.text)}}}" if cell.best else escape(cell.text) for cell in row)
-        for row in table.rows
-    ]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}", r"\end{table}"]) + "\n"
-
-
-def _spans(table: PaperTable) -> list[str]:
-    cells, rules, column = [""], [], 2
-    for text, width in table.all_spans:
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(text)}}}")
-        if text:
-            rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
-        column += width
-    return [_latex_line(cells), "".join(rules)]
-
-
-def _latex_line(cells: Any) -> str:
-    return " & ".join(cells) + r" \\"
-
-
 def table_csv(table: PaperTable) -> str:
     """Numbers as they were computed, on the scale of the table; words where there is no number."""
     rows = ([cell.text if cell.value is None else cell.value for cell in row] for row in table.rows)
@@ -211,11 +211,3 @@ def table_csv(table: PaperTable) -> str:
 def table_json(table: PaperTable) -> str:
     """Everything, as canonical JSON."""
     return canonical_json(json_of({"schema": SCHEMA} | asdict(table)))
-
-
-TABLE_FORMATS: Mapping[str, Callable[[PaperTable], str]] = {
-    ".tex": table_latex,
-    ".md": table_markdown,
-    ".csv": table_csv,
-    ".json": table_json,
-}

@@ -14,7 +14,7 @@ from metaeval.inputs import Floats, Items
 from metaeval.papers.data import PaperData
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
-from metaeval.papers.table_pictures import with_bars
+from metaeval.papers.table_pictures import level_panels
 from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, slug, word_cell
 from metaeval.papers.tower_checklists import PEOPLE, Answered, ModelChecklists
 from metaeval.papers.tower_preferences import NAME, TITLE, preference_test
@@ -34,12 +34,24 @@ _METHODS = {
     "importance_tree": "Tree-Based",
 }
 _MOST_ANNOTATORS = 12
-_NO_IMPORTANCE = "There are no items in which annotators order an instruction's requirements by importance."
-_NO_RANKING = "Nobody has ordered these requirements by importance yet."
-_NO_CHECKLIST = "There are no checklists, in which the requirements are answered with yes or no."
-_NO_TREE = (
-    "No requirement depends on another (the field parent of aspects), so TOWER would be the same as DRFR."
+_NO_IMPORTANCE = (
+    "There are no items in which annotators order an instruction's requirements by importance.",
+    "Add items of the kind importance with the same aspects.",
 )
+_NO_RANKING = (
+    "Nobody has ordered these requirements by importance yet.",
+    "Open a study of the kind importance with an overlap of 4, or import labels with the items.",
+)
+_NO_CHECKLIST = (
+    "There are no checklists, in which the requirements are answered with yes or no.",
+    "Add items of the kind checklist, one for each response.",
+)
+_NOBODY = (
+    "Nobody has answered these checklists yet.",
+    "Run a judge of the strategy checklist_each, open a study, or import answers.",
+)
+_NO_TREE = "No requirement depends on another, so TOWER would be the same as DRFR."
+_ADD_TREE = "Give each aspect the parent that it depends on and import the file again."
 
 
 def tower_parts(data: PaperData) -> Iterator[PaperPart]:
@@ -47,16 +59,16 @@ def tower_parts(data: PaperData) -> Iterator[PaperPart]:
     if "importance" in data.inputs:
         yield from _table_1(data)
     else:
-        yield MissingPart("t1", "Table 1: Agreement on importance", _NO_IMPORTANCE)
+        yield MissingPart("t1", "Table 1: Agreement on importance", *_NO_IMPORTANCE)
     if "checklist" in data.inputs:
         followed = ModelChecklists(data)
         yield from _table_2(followed)
         yield from _figure_2(followed)
         yield from preference_test(followed, data.inputs.get("pairwise"))
     else:
-        yield MissingPart("t2", "Table 2: DRFR and TOWER by model", _NO_CHECKLIST)
-        yield MissingPart("f2", "Figure 2: Follow rate by level", _NO_CHECKLIST)
-        yield MissingPart(NAME, TITLE, _NO_CHECKLIST)
+        yield MissingPart("t2", "Table 2: DRFR and TOWER by model", *_NO_CHECKLIST)
+        yield MissingPart("f2", "Figure 2: Follow rate by level", *_NO_CHECKLIST)
+        yield MissingPart(NAME, TITLE, *_NO_CHECKLIST)
 
 
 # --- Table 1 ---------------------------------------------------------------------------------------------------------
@@ -131,7 +143,7 @@ def _table_1(data: PaperData) -> Iterator[PaperPart]:
     title = "Table 1: Agreement on importance"
     importance = ImportanceOrders(data)
     if not importance.people:
-        yield MissingPart("t1", title, _NO_RANKING)
+        yield MissingPart("t1", title, *_NO_RANKING)
         return
     caption = "Spearman's correlation of each method's order of importance with each annotator's, mean of instructions"
     plain = importance.table(None)
@@ -228,7 +240,7 @@ def _coverage(found: ImportanceTable, importance: ImportanceOrders) -> Iterator[
 def _table_2(found: ModelChecklists) -> Iterator[PaperPart]:
     title = "Table 2: DRFR and TOWER by model"
     if not found.answered:
-        yield MissingPart("t2", title, "Nobody has answered these checklists yet.")
+        yield MissingPart("t2", title, *_NOBODY)
         return
     for who in found.answered:
         for suffix, micro, how in (
@@ -269,7 +281,7 @@ def _model_table(
     ]
     notes = list(found.notes)
     if not found.sample.has_tree.any():
-        notes.insert(0, _NO_TREE)
+        notes.insert(0, f"{_NO_TREE} {_ADD_TREE}")
     else:
         notes.insert(
             0, "Difference: TOWER minus DRFR, in points. The paper does not state how TOWER averages."
@@ -287,10 +299,10 @@ def _model_table(
 def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
     title = "Figure 2: Follow rate by level"
     if not found.answered:
-        yield MissingPart("f2", title, "Nobody has answered these checklists yet.")
+        yield MissingPart("f2", title, *_NOBODY)
         return
     if not found.sample.has_tree.any():
-        yield MissingPart("f2", title, _NO_TREE)
+        yield MissingPart("f2", title, _NO_TREE, _ADD_TREE)
         return
     levels = found.levels
     known = np.unique(np.round(levels[levels > 0])).astype(int).tolist()
@@ -308,9 +320,7 @@ def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
             tuple(rows),
             found.notes,
         )
-        yield from with_bars(
-            table, ("Model", "Level", "Requirements followed"), columns_first=True, percent=True
-        )
+        yield from level_panels(table, ("Model", "Level", "Requirements followed"))
 
 
 def _rates(found: ModelChecklists, who: Answered, level: int) -> list[float]:

@@ -12,15 +12,16 @@ from metaeval.stats.intervals import wilson_interval
 
 NAME, TITLE = "preference-test", "Preference test"
 _NO_PAIRS = (
-    "It takes pairs of two models' responses to the instructions of the checklists, labeled by people. The comparison "
-    "page of a sweep over checklists has the items on which the two metrics differ most as a file for a study."
+    "There are no labeled pairs of two models' responses to the instructions of the checklists.",
+    "Add them to the dataset, with labels. The comparison page of a sweep over checklists has the items on which the "
+    "two metrics differ most as a file.",
 )
 
 
 def preference_test(found: ModelChecklists, pairs: Inputs | None) -> Iterator[PaperPart]:
     """A table an evaluator of checklists, or why there is none."""
     if pairs is None or not len(pairs.labels):
-        yield MissingPart(NAME, TITLE, _NO_PAIRS)
+        yield MissingPart(NAME, TITLE, *_NO_PAIRS)
         return
     rows = [row for who in found.answered if (row := _Sides(found, who, pairs)).n_known]
     if not rows:
@@ -28,6 +29,7 @@ def preference_test(found: ModelChecklists, pairs: Inputs | None) -> Iterator[Pa
             NAME,
             TITLE,
             "No labeled pair has both responses among the checklists: same instruction, same systems.",
+            "Give pairs the instruction_id, the aspects and the systems of the checklists.",
         )
         return
     cells = []

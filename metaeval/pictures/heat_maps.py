@@ -1,10 +1,12 @@
-"""Pictures of figures in a grid: seven steps from orange to blue around a middle, each cell with its figure."""
+"""Pictures of figures in a grid: seven steps from orange to blue around a middle, or four that darken; each cell with
+its figure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.pictures.palette import HEAT, LIGHT, cell_ink, heat_step
+from metaeval.pictures.palette import HEAT, LIGHT, cell_ink, heat_step, rising_step
 from metaeval.pictures.parts import distinct, inline_values, specification
 from metaeval.pictures.picture import Spec
 
@@ -24,19 +26,29 @@ def heat_map_spec(
     columns: Sequence[str],
     cells: Sequence[Sequence[HeatCell]],
     *,
-    middle: float,
-    reach: float,
+    middle: float = 0.0,
+    reach: float = 1.0,
+    rising: tuple[float, float] | None = None,
     row_title: str = "",
     column_title: str = "",
     step: int = 0,
     narrow: bool = False,
 ) -> Spec:
-    """A heat map. The outermost steps begin ``reach`` away from the middle."""
+    """A heat map. The outermost steps begin ``reach`` away from the middle.
+
+    Where no value is good or bad, ``rising`` gives the ends between which cells darken.
+    """
     names, heads = distinct(rows), distinct(columns)
     values: list[dict[str, Any]] = []
     for name, line in zip(names, cells, strict=True):
         for head, cell in zip(heads, line, strict=True):
-            place = None if cell.value is None else heat_step(cell.value, middle, reach)
+            place = None
+            if cell.value is not None:
+                place = (
+                    heat_step(cell.value, middle, reach)
+                    if rising is None
+                    else rising_step(cell.value, *rising)
+                )
             values.append(
                 {
                     "row": name,

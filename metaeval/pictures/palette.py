@@ -77,6 +77,19 @@ def heat_step(value: float, middle: float, reach: float) -> int:
     return sum(away > bound for bound in bounds)
 
 
+def rising_step(value: float, low: float, high: float) -> int:
+    """Which of the steps from the middle on a value has: four of the same width that darken from low to high.
+
+    Examples
+    --------
+    >>> [rising_step(value, 0.2, 0.6) for value in (0.1, 0.2, 0.31, 0.45, 0.6, 1.0)]
+    [3, 3, 4, 5, 6, 6]
+    """
+    if high <= low:
+        return 6 if value >= high else 3
+    return 3 + max(0, min(3, int(4 * (value - low) / (high - low))))
+
+
 def cell_ink(step: int) -> str:
     """The color of text on a step."""
     return LIGHT["heat-6-ink" if step == 6 else "ink"]

@@ -69,6 +69,23 @@ def specification(
     return {"$schema": SCHEMA_URL, "config": common, "layer": list(layers), **more}
 
 
+def panels_spec(panels: Sequence[tuple[str, Mapping[str, Any]]], *, columns: int) -> dict[str, Any]:
+    """Specifications side by side, so many in a line, each below its title."""
+    whole = ("$schema", "config")
+    parts = [
+        {"title": title} | {name: part for name, part in spec.items() if name not in whole}
+        for title, spec in panels
+    ]
+    return {
+        "$schema": SCHEMA_URL,
+        "config": config(),
+        "concat": parts,
+        "columns": columns,
+        "spacing": 24,
+        "resolve": {"scale": {"x": "independent", "y": "independent", "color": "independent"}},
+    }
+
+
 def inline_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows as the data of a layer."""
     return {"values": [dict(row) for row in rows]}

@@ -241,8 +241,25 @@ def _line(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def head(text: str) -> str:
-    r"""The head of a column, in lines of some fourteen signs; text that is escaped already.
+def head_lines(text: str) -> list[str]:
+    """The head of a column in lines of some fourteen signs.
+
+    Examples
+    --------
+    >>> head_lines("Same verdict in both orders"), head_lines("")
+    (['Same verdict', 'in both orders'], [''])
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= _HEAD_WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def head(text: str, align: str = "r") -> str:
+    r"""The head of a column, in lines; text that is escaped already.
 
     Examples
     --------
@@ -251,10 +268,5 @@ def head(text: str) -> str:
     >>> print(head("Ties"))
     Ties
     """
-    lines: list[str] = []
-    for word in text.split(" "):
-        if lines and len(lines[-1]) + 1 + len(word) <= _HEAD_WIDTH:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r"\\".join(lines) + "}"
+    lines = head_lines(text)
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{align}]{{" + r"\\".join(lines) + "}"

@@ -1,14 +1,9 @@
-"""A report as PDF, set by Typst: texts go to it as data, so that no name can mean anything to it."""
+"""A report as PDF, set by Typst."""
 
-import json
-import re
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from metaeval.figures import KIND_LABELS
-from metaeval.reports.errors import ReportError
 from metaeval.reports.figures import alike_of, range_text, value_text
 from metaeval.reports.illustrations import illustrations
 from metaeval.reports.markdown import facts_text
@@ -28,45 +23,21 @@ from metaeval.reports.tables import (
     people_tables,
     significant_best,
 )
+from metaeval.reports.typesetting import typeset
 from metaeval.reports.words import simulated_words, verdict_of
 
-MISSING = (
-    "A PDF needs Typst, which is not installed. "
-    'Install it with the extra `pdf`: pip install "touchstone-judge[pdf]", or choose another format.'
-)
-_TEMPLATE = Path(__file__).parent / "report.typ"
+_TEMPLATE = "report.typ"
 _UPRIGHT, _TURNED = 6, 10
 """Columns of figures that a page has room for, upright and turned."""
-_AS_IT_IS = ("svg", "inputs_hash")
-_LONG_WORD, _PIECE = re.compile(r"\S{25,}"), re.compile(r".{0,15}[/_.:-]|.{1,16}")
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _HIGHEST = 1.15
 """The height of a drawing that leaves room for its caption, in widths of the line."""
-ZERO_WIDTH_SPACE = "\u200b"
 Json = dict[str, Any]
-
-
-class MissingPdfError(ReportError):
-    """The extra `pdf` is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__(MISSING)
-
-
-def pdf_available() -> bool:
-    """Whether PDFs can be made here: the extra `pdf` is installed."""
-    return find_spec("typst") is not None
 
 
 def pdf(report: ReportContent) -> bytes:
     """Write the report as PDF. Raises MissingPdfError without Typst."""
-    try:
-        import typst
-    except ImportError:
-        raise MissingPdfError from None
-    given = json.dumps(_breakable(pdf_content(report)), ensure_ascii=True)
-    # A report holds no time, nor does its file: the same inputs give the same bytes.
-    return bytes(typst.compile(_TEMPLATE, format="pdf", sys_inputs={"report": given}, timestamp=0))
+    return typeset(_TEMPLATE, pdf_content(report))
 
 
 def pdf_content(report: ReportContent) -> Json:
@@ -96,19 +67,6 @@ def _width(svg: str) -> int:
     """The share of the line that a drawing takes, in percent: less than all where it would be higher than a page."""
     found = _SIZE.search(svg)
     return min(100, int(100 * _HIGHEST * float(found[1]) / float(found[2]))) if found else 100
-
-
-def _breakable(content: Any) -> Any:
-    """The same with places where a line may break in long words; not in pictures, nor in the hash, which fits."""
-    if isinstance(content, dict):
-        return {key: one if key in _AS_IT_IS else _breakable(one) for key, one in content.items()}
-    if isinstance(content, list):
-        return [_breakable(one) for one in content]
-    return _LONG_WORD.sub(_broken, content) if isinstance(content, str) else content
-
-
-def _broken(word: re.Match[str]) -> str:
-    return ZERO_WIDTH_SPACE.join(_PIECE.findall(word.group()))
 
 
 def _tables(report: ReportContent) -> Iterator[Json]:

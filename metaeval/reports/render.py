@@ -12,9 +12,10 @@ from metaeval.reports.html import html
 from metaeval.reports.illustrations import illustration_files
 from metaeval.reports.latex import bibliography, latex, paper
 from metaeval.reports.markdown import markdown
-from metaeval.reports.pdf import MissingPdfError, pdf, pdf_available
+from metaeval.reports.pdf import pdf
 from metaeval.reports.report import ReportContent, canonical_json
 from metaeval.reports.tables import report_csv
+from metaeval.reports.typesetting import MissingPdfError, pdf_available
 
 
 def json_text(report: ReportContent) -> str:

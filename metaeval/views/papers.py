@@ -14,14 +14,14 @@ from annotation.selectors.instructions import dataset_systems
 from metaeval.figures import KIND_LABELS
 from metaeval.models import JobPage
 from metaeval.papers import PAPERS
-from metaeval.papers.files import paper_zip
 from metaeval.papers.paper import MadePaper, paper_read
 from metaeval.pictures.picture import Picture
 from metaeval.reports.errors import ReportError
+from metaeval.reports.typesetting import MissingPdfError
 from metaeval.selectors.inputs import kinds_of
 from metaeval.selectors.papers import agreement_sets_for
 from metaeval.services.page_contents import PageAsked
-from metaeval.services.papers import paper_make
+from metaeval.services.papers import DOCUMENTS, documents_here, paper_make
 from metaeval.services.report_jobs import is_small
 from metaeval.views.kept import Kept, kept_of
 from metaeval.views.pictures import picture_response, pictures_shown
@@ -107,7 +107,8 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
             reverse("metaeval:paper-picture", args=[name, paper, picture, suffix]) + chosen.query
         ),
     )
-    return render(request, "metaeval/paper_detail.html", context | {"made": made, "pictures": shown})
+    context |= {"made": made, "pictures": shown, "documents": documents_here().items()}
+    return render(request, "metaeval/paper_detail.html", context)
 
 
 @researcher_page
@@ -127,14 +128,19 @@ def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: st
 
 @never_cache
 @researcher_page
-def paper_download(request: ResearcherRequest, name: str, paper: str) -> HttpResponse:
+def paper_download(request: ResearcherRequest, name: str, paper: str, suffix: str) -> HttpResponse:
+    """All tables and figures as one file, or all files as an archive."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     chosen = _chosen(request, paper)
     try:
         made = _made(request, dataset, paper, chosen, _kept(request, dataset, paper, chosen))
     except ReportError as error:
         return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
-    return attachment(paper_zip(made), f"{dataset.name}-{paper}.zip", "application/zip")
+    write, content_type = DOCUMENTS[f".{suffix}"]
+    try:
+        return attachment(write(made), f"{dataset.name}-{paper}.{suffix}", content_type)
+    except MissingPdfError as error:
+        return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
 
 
 def _kept(request: ResearcherRequest, dataset: Dataset, paper: str, chosen: Chosen) -> Kept | None:

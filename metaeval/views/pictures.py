@@ -68,8 +68,10 @@ class ShownPicture:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it needs the whole width of a page: it is a grid, or has figures as text beside it."""
-        return self.is_grid or self.picture.name in ("forest-plot", "win-rates")
+        """Whether it needs the whole width of a page: it is a grid, has panels, or figures as text beside it."""
+        return (
+            self.is_grid or "concat" in self.picture.spec or self.picture.name in ("forest-plot", "win-rates")
+        )
 
     @property
     def is_grid(self) -> bool:

@@ -23,11 +23,11 @@ from metaeval.reports.changes import Verification, changes_of, changes_words, ve
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.json_values import read_as
-from metaeval.reports.pdf import MissingPdfError
 from metaeval.reports.pictures import report_pictures
 from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
+from metaeval.reports.typesetting import MissingPdfError
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import (
     ReportTarget,

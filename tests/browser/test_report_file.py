@@ -1,13 +1,20 @@
-"""A report as one HTML file, opened from the disk without a network: whole, and nothing in its texts runs."""
+"""Reports and papers as one HTML file, opened from the disk without a network: whole, and nothing in it runs."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page
 
 from metaeval.inputs import Options
+from metaeval.papers import PAPERS
+from metaeval.papers.drawing import bar_picture
+from metaeval.papers.paper import paper_of
+from metaeval.papers.tables import MissingPart, PaperTable, number_cell, word_cell
 from metaeval.pictures import rendering
 from metaeval.reports.content import build
 from metaeval.reports.render import render
+from metaeval.services.papers import paper_html
 from tests.metaeval.reports.arrays import inputs_make, judge_make
 
 pytestmark = pytest.mark.browser
@@ -34,6 +41,30 @@ def test_a_report_is_one_file_that_needs_nothing_and_runs_nothing(page: Page, tm
     )
     file = tmp_path / "report.html"
     file.write_text(render(build(inputs, Options(n_resamples=50)), ".html"), encoding="utf-8")
+    assert_is_whole(page, file)
+
+
+def test_a_paper_is_one_file_that_needs_nothing_and_runs_nothing(page: Page, tmp_path):
+    if not rendering.available():
+        pytest.skip("needs the extra `pictures`")
+    name = f"meta-llama/Llama-3.1-70B-Instruct, with reference {HOSTILE}"
+    rows = tuple((word_cell(name), *[number_cell(0.5, best=True)] * 14) for _ in range(3))
+    heads = ("Strategy", *("Acc.", "Agr.") * 7)
+    table = PaperTable("t2", HOSTILE, HOSTILE, heads, rows, (HOSTILE,), spans=((HOSTILE, 2),) * 7)
+    picture = bar_picture(
+        "f4", HOSTILE, HOSTILE, [(name, HOSTILE, 0.5), ("b", HOSTILE, 0.1)], heads=("Judge", "What", "Share")
+    )
+    parts = (table, picture, MissingPart("t3", HOSTILE, HOSTILE, HOSTILE))
+    file = tmp_path / "tables.html"
+    file.write_text(paper_html(paper_of(PAPERS["llmbar"], HOSTILE, {"pairwise": "0" * 64}, parts)), "utf-8")
+    assert_is_whole(page, file)
+    # On a phone the table scrolls, and its names are words still, not letters below each other.
+    box = page.locator("tbody th").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 100
+
+
+def assert_is_whole(page: Page, file: Path) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.context.set_offline(True)

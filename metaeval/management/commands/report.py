@@ -25,7 +25,7 @@ from metaeval.reports.words import verdict_of
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS
 from metaeval.selectors.preregistrations import preregistration_named
-from metaeval.services.papers import paper_make, paper_write
+from metaeval.services.papers import DOCUMENTS, paper_make, paper_output_check, paper_write
 from metaeval.services.preference_files import paper_of_preferences
 from metaeval.services.reports import (
     DEFAULTS,
@@ -48,7 +48,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", help="a dataset, or else the slug of a study")
         parser.add_argument(
-            "--output", type=Path, help=f"a file that ends in {', '.join(FORMATS)}; with --paper a folder"
+            "--output",
+            type=Path,
+            help=f"a file that ends in {', '.join(FORMATS)}; with --paper a folder for all files, or one that ends in "
+            f"{', '.join(DOCUMENTS)}",
         )
         parser.add_argument(
             "--paper",
@@ -226,6 +229,7 @@ class Command(BaseCommand):
         for name in ("kind", "against", "save", "preregistration"):
             if options[name]:
                 raise CommandError(f"--{name} is for reports: omit it with --paper.")
+        paper_output_check(output)
         made = paper_make(
             paper=options["paper"],
             dataset=dataset,
@@ -245,6 +249,7 @@ class Command(BaseCommand):
                 "Preferences without texts are for one paper: report --paper href --preferences FILE --output FOLDER."
             )
         try:
+            paper_output_check(options["output"])
             made = paper_of_preferences(
                 options["preferences"],
                 difficulty=options["difficulty"],
@@ -259,10 +264,14 @@ class Command(BaseCommand):
         names = paper_write(made, output)
         if verbosity:
             for part in made.missing:
-                self.stdout.write(f"Not in this data: {part.title}. {part.reason}")
-            self.stdout.write(
-                self.style.SUCCESS(f"Wrote {len(names)} files to {output}; start with README.md.")
+                self.stdout.write(f"Not in this data: {part.title}. {part.words}")
+            whole = names == [output.name]
+            said = (
+                f"Wrote {output}."
+                if whole
+                else f"Wrote {len(names)} files to {output}; start with README.md."
             )
+            self.stdout.write(self.style.SUCCESS(said))
 
     def _compare(self, options: dict[str, Any]) -> None:
         """Verify a report, or compare two."""

@@ -88,7 +88,7 @@ def test_scenario_level_by_hand(crowd):
     assert "scenario and model (4)" in found["scenario-level-clear"].caption
     alone = tables(crowd)["scenario-level"]
     assert isinstance(alone, MissingPart)
-    assert "three scenario groups" in alone.reason
+    assert "which takes three or more" in alone.reason
 
 
 def test_means_and_deviations_by_hand(crowd):
@@ -96,8 +96,8 @@ def test_means_and_deviations_by_hand(crowd):
     assert table.spans == (("mturk", 2), ("scale", 2), ("GPT-4", 2))
     # Of 2 3 4 5 and of 1 3 2 4: sqrt(5 / 3) = 1.29.
     assert texts(table)[:2] == [
-        ["clear", "3.50", "1.29", "2.50", "1.29", "3.50", "1.29"],
-        ["true", "3.00", "0.00", "4.00", "0.00", "5.00", "0.00"],
+        ["Clear", "3.50", "1.29", "2.50", "1.29", "3.50", "1.29"],
+        ["True", "3.00", "0.00", "4.00", "0.00", "5.00", "0.00"],
     ]
     assert any("varies less" in note for note in table.notes)
 

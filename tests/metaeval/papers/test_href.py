@@ -16,6 +16,7 @@ from metaeval.papers.href_rows import short_category
 from metaeval.papers.href_systems import baselines_of
 from metaeval.reports.errors import ReportError
 from metaeval.services.papers import paper_make
+from metaeval.services.preference_files import paper_of_preferences
 from metaeval.services.reports import report_build
 from tests.annotation.factories import dataset_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make
@@ -88,7 +89,7 @@ def made_by_name(made):
     return SimpleNamespace(
         tables={table.name: table for table in made.tables},
         pictures={picture.name: picture for picture in made.pictures},
-        missing={part.name: part.reason for part in made.missing},
+        missing={part.name: part.words for part in made.missing},
     )
 
 
@@ -170,7 +171,15 @@ def test_win_rates_are_wins_plus_half_of_the_ties_with_ranks(study):
 def test_figures_of_lengths_references_and_costs(study):
     found = parts_of(study)
     report = report_build(dataset=study, n_resamples=0)
-    bias = {row[0].partition(",")[0]: row[2] for row in found.pictures["f7-length-bias"].rows}
+    # Three prompts of one model, of which each reads another reference: a bar each in the group of the model.
+    read = {
+        "Without reference": "Plain",
+        "With reference": "With human",
+        "With reference by gpt": "With guideline",
+    }
+    bars = found.pictures["f7-length-bias"].rows
+    assert len({row[:2] for row in bars}) == len(bars) == 4
+    bias = {"Human annotators" if row[0] == "Human annotators" else read[row[1]]: row[2] for row in bars}
     for judge in report.judges:
         if not judge.baseline:
             assert bias[judge.name] == pytest.approx(judge.overall("length_bias")["value"])
@@ -302,6 +311,50 @@ def test_the_agreement_of_prompts_may_come_from_another_dataset():
     assert "verdicts of With guideline" in found.tables["t5-win-rates"].caption
 
 
+def test_preferences_without_texts_have_what_they_carry_and_say_what_they_lack(tmp_path):
+    """Composition, lengths, win rates and p-values need no texts; every other object of the paper is listed."""
+    file = tmp_path / "preferences.csv"
+    lines = ["model,index,dataset,preference,len_baseline,len_model"]
+    lines += [
+        f"{m},{k},{'ab'[k % 2]},{1 + (k + j) % 3 / 2},10,{10 + k}"
+        for j, m in enumerate("xyz")
+        for k in range(6)
+    ]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = made_by_name(paper_of_preferences(file))
+    assert set(found.tables) == {"t4-composition", "t5-win-rates", "length-controlled"}
+    assert set(found.missing) == {"t2", "t6", "f3", "f4", "f8", "cost"}
+    assert rows_of(found.tables["t4-composition"]) == {"a": [3, 9], "b": [3, 9], "Total": [6, 18]}
+    lengths = found.pictures["f2-length-differences"]
+    assert (lengths.rows[0][0], lengths.rows[-1][1], sum(row[2] for row in lengths.rows)) == (0, 5, 18)
+
+
+@pytest.mark.django_db
+def test_two_judges_that_read_the_same_reference_have_a_bar_each(study):
+    """Figures 3 and 7 group bars by model: the second of two prompts of one model would hide the first."""
+    judge = judge_make("With human, shorter")
+    judge.spec |= {"use_reference": True}
+    judge.save()
+    judgments_make(judge=judge, dataset=study, choices=VERDICTS["Plain"])
+    found = parts_of(study)
+    for name, n in (("f3-references", 3), ("f7-length-bias", 5)):
+        bars = [row[:2] for row in found.pictures[name].rows]
+        assert len(set(bars)) == len(bars) == n, name
+        assert ("With human, shorter", bars[-1][1]) in bars, name
+
+
+@pytest.mark.django_db
+def test_p_values_of_systems_that_share_no_instruction_are_missing(study):
+    judge = Judge.objects.get(name="Plain")
+    for item in study.items.order_by("position"):
+        if item.position % 3 != item.position // 3 % 3:  # one system for each instruction
+            judge.judgments.filter(item=item).delete()
+    made = paper_make(paper="href", dataset=study, judges=["Plain"])
+    found = made_by_name(made)
+    assert "f6-p-values" not in found.pictures
+    assert "share" in found.missing["f6"]
+
+
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_pandalms_five_systems(shared_data, tmp_path):
@@ -357,7 +410,7 @@ def test_alpaca_evals_people(shared_data, tmp_path):
     assert float(rows["longest"]["Average"]) == pytest.approx(59.567901, abs=1e-6)
     subsets = ["selfinstruct", "alpaca", "koala", "oasst", "helpful_base", "vicuna"]
     assert list(rows["longest"]) == ["Method", *subsets, "Average"]
-    readme = (folder / "README.md").read_text(encoding="utf-8").partition("does not carry")[2]
+    readme = (folder / "README.md").read_text(encoding="utf-8").partition("## Not in this data")[2]
     for word in ("Tables 5 and 7", "Table 6", "Figure 3", "Figure 4", "Figure 6", "Figure 8", "Cost"):
         assert word in readme, word
     assert (folder / "f2-length-differences.svg").exists()

@@ -154,8 +154,8 @@ def test_what_the_data_lacks_is_said():
     nothing = tables(questions())
     assert {name for name, part in nothing.items() if isinstance(part, MissingPart)} == {"f4", "f8", "f12"}
     found = tables(questions(said("alone", RIGHT, RIGHT, RIGHT, RIGHT)))
-    assert "pythia-70m" in found["order-checks"].reason
-    assert "import_ratings" in found["f9"].reason
+    assert "pythia-70m" in found["order-checks"].words
+    assert "import_ratings" in found["f9"].words
     assert found["f4-models"].columns == ("Topic", "alone")
     # Without votes and gold there are people's rankings, and that is said.
     items = [KindItem(f"x{k}", f"i{k}", n_responses=4) for k in range(2)]

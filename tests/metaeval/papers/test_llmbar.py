@@ -52,7 +52,7 @@ def assert_hedging_and_ratings(folder, printed):
     hedging = {row["Strategy"]: row for row in table(folder, "t10-hedging")}
     for row in printed["hedging"]:
         method = {"Rating_NoRules": "Vanilla", "Rating": "Vanilla*"}[row["strategy"]]
-        found = hedging[f"ChatGPT: {method}"]
+        found = hedging[method]
         for subset, value in row["hedging"].items():
             assert rounded(found[subset]) == value, (method, subset)
     ratings = {row["Strategy"]: row for row in table(folder, "t11-ratings-gpt-4")}
@@ -114,7 +114,7 @@ def assert_figures(folder):
         "Table 14",
         "Expert agreement",
     ):
-        assert word in readme.split("What this data does not carry")[1], word
+        assert word in readme.split("## Not in this data")[1], word
     for model in ("t2-gpt-4", "t5-chatgpt"):
         assert "ChatEval" in (folder / f"{model}.md").read_text(encoding="utf-8").splitlines()[-1]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaeval.papers.llmbar_columns import is_of_llmbar, short_subset
+from metaeval.papers.llmbar_columns import is_other_set, short_subset
 from metaeval.services.papers import paper_make
 from tests.annotation.factories import dataset_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make
@@ -41,16 +41,11 @@ def cells(table, name):
 def test_averages_leave_out_the_case_study_and_the_other_sets(made):
     tables, _, missing = made
     table = tables["t2-gpt-4-0613"]
-    assert table.spans == tuple(
-        (name, 2)
-        for name in (
-            "Natural",
-            "Adversarial: GPTInst",
-            "Adversarial: Manual",
-            "Adversarial: Average",
-            "Average",
-        )
-    )
+    assert table.spans == tuple((name, 2) for name in ("Natural", "GPTInst", "Manual", "Average", "Average"))
+    assert table.upper_spans == (("", 2), ("Adversarial", 6), ("", 2))
+    assert table.flat_columns[7:] == (
+        "Adversarial: Average Acc.", "Adversarial: Average Agr.", "Average Acc.", "Average Agr.",
+    )  # fmt: skip
     # Right on Natural, wrong on both adversarial subsets; two unparsed verdicts agree.
     assert cells(table, "Vanilla") == [
         "100.0",
@@ -101,7 +96,7 @@ def test_two_judges_of_one_model_and_strategy_have_a_bar_each():
         "gpt-4-0613, Vanilla (Cold)": 1.0,
         "gpt-4-0613, Vanilla (Warm)": 0.5,
     }
-    assert all(layer["encoding"]["y"].get("stack", 0) is None for layer in picture.spec["layer"])
+    assert picture.spec["layer"][0]["encoding"]["y"]["stack"] is None
 
 
 def sets_make(name, sizes):
@@ -239,7 +234,7 @@ def test_ratings_with_a_human_written_reference_are_a_row_of_their_own():
 def test_the_mean_of_the_evaluators_by_set():
     """Figure 4: Vanilla and Metrics+Reference* of all models but Falcon; figure 5: each of them."""
     assert short_subset("Processed/LLMEval^2") == "LLMEval2"
-    assert not is_of_llmbar("Processed/LLMEval^2")
+    assert is_other_set("Processed/LLMEval^2")
     sizes = {"Adversarial/Manual": 1, "Adversarial/GPTOut": 1}
     dataset = sets_make("sets", sizes | {"Processed/LLMEval^2": 2, "Processed/FairEval": 2})
     for name, model, strategy, right in (
@@ -265,3 +260,45 @@ def test_the_mean_of_the_evaluators_by_set():
     each = {(row[0], row[1]): row[2] for row in pictures["f5-two-strategies"].rows}
     assert each["LLMEval2", "gpt-4, Metrics+Reference*"] == 0
     assert each["Adversarial: Average", "gpt-4, Vanilla"] == 1
+
+
+def test_an_adversarial_subset_named_as_one_of_the_case_study_is_a_column():
+    """The demo has one, "Adversarial/Constraint"."""
+    dataset = sets_make("named", {"Natural": 2, "Adversarial/Constraint": 2, "Adversarial/MT-Bench": 2})
+    judge = judge_make("Plain", model="gpt-4", strategy="vanilla")
+    judgments_make(judge=judge, dataset=dataset, choices=[(1, 1)] * 6)
+    tables, _, missing = made_of(dataset)
+    assert [row[0].text for row in tables["t1-composition"].rows] == [
+        "Natural", "Adversarial", "Constraint", "MT-Bench", "Total",
+    ]  # fmt: skip
+    assert [name for name, _ in tables["t2-gpt-4"].spans][:3] == ["Natural", "Constraint", "MT-Bench"]
+    assert "none of the subsets" in missing["t14"]
+
+
+def test_hedging_has_a_table_a_model():
+    """Table 10 is ChatGPT's; of other models it's as table 10, and where ChatGPT rates nothing it's missing."""
+    dataset = sets_make("rated", {"Natural": 2})
+    for name, model in (("a", "gpt-4"), ("b", "chatgpt")):
+        judgments_make(
+            judge=judge_make(name, model=model, strategy="rating"), dataset=dataset, choices=[(0, 0), (1, 1)]
+        )
+    tables, _, missing = made_of(dataset)
+    assert [name for name in tables if "t10" in name] == ["t10-hedging", "t10-like-hedging-gpt-4"]
+    assert tables["t10-hedging"].title == "Table 10: hedging rate of ratings by chatgpt"
+    assert [[cell.text for cell in row] for row in tables["t10-hedging"].rows] == [["Vanilla", "50.0"]]
+    assert "t10" not in missing
+    only = paper_make(paper="llmbar", dataset=dataset, judges=["a"])
+    assert "t10" in {part.name for part in only.missing}
+
+
+def test_figures_of_judges_that_judged_a_part_say_so():
+    """The authors' sample has Manual and Neighbor alone: there is such a judge, and no set that it judged whole."""
+    dataset = sets_make("part", {"Natural": 2, "Adversarial/Manual": 2, "Adversarial/Neighbor": 2})
+    judge = judge_make("Both", model="gpt-4", strategy="vanilla")
+    places = {2, 3}
+    judgments_make(
+        judge=judge, dataset=dataset, choices=[(1, 1) if place in places else () for place in range(6)]
+    )
+    _, pictures, missing = made_of(dataset)
+    assert "f4-mean-accuracy" not in pictures
+    assert missing["f4"] == "Neither Natural nor all adversarial subsets were judged by gpt-4, Vanilla."

@@ -1,6 +1,7 @@
 """The pages of papers: what a dataset has, each paper's tables, the archive."""
 
 import io
+import sys
 import zipfile
 
 import pytest
@@ -9,8 +10,7 @@ from django.urls import reverse
 from annotation.models import Dataset, Response, Split
 from metaeval.models import ReportJob
 from metaeval.papers import PAPERS
-from metaeval.papers.files import paper_files
-from metaeval.services.papers import paper_make
+from metaeval.services.papers import paper_files, paper_make
 from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.kinds import figures_set
@@ -42,12 +42,34 @@ def test_a_page_shows_each_table_and_the_archive_has_the_files_of_the_command(cl
     assert made.tables
     for table in made.tables:
         assert f'<h2 id="{table.name}">' in page.content.decode()
-    answer = client.get(reverse("metaeval:paper-download", args=["pairs", "llmbar"]))
+    answer = client.get(reverse("metaeval:paper-download", args=["pairs", "llmbar", "zip"]))
     assert answer["Content-Type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == {
             f"llmbar/{name}": content for name, content in paper_files(made).items()
         }
+
+
+def test_one_file_of_all_is_offered_as_html_and_pdf(client, researcher, pairs, monkeypatch):
+    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"])).content.decode()
+    for suffix, begins, kind in (
+        ("html", b"<!doctype html>", "text/html"),
+        ("pdf", b"%PDF", "application/pdf"),
+    ):
+        address = reverse("metaeval:paper-download", args=["pairs", "llmbar", suffix])
+        assert f'href="{address}"' in page
+        answer = client.get(address)
+        assert answer.content.startswith(begins)
+        assert answer["Content-Type"].startswith(kind)
+        assert f"pairs-llmbar.{suffix}" in answer["Content-Disposition"]
+    # Without Typst there is no link to a PDF, and its address says what to install.
+    monkeypatch.setitem(sys.modules, "typst", None)
+    monkeypatch.setattr("metaeval.services.papers.pdf_available", lambda: False)
+    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"])).content.decode()
+    assert "llmbar.html" in page
+    assert "llmbar.pdf" not in page
+    answer = client.get(address)
+    assert (answer.status_code, "touchstone-judge[pdf]" in answer.content.decode()) == (409, True)
 
 
 def test_pictures_are_drawn_for_the_page_and_as_files(client, researcher, pairs):
@@ -78,7 +100,7 @@ def test_what_is_too_large_to_wait_for_is_made_by_a_worker(client, researcher, p
     expected = paper_files(paper_make(paper=paper, dataset=pairs, reader=researcher))
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     here = reverse("metaeval:paper-detail", args=["pairs", paper])
-    archive = reverse("metaeval:paper-download", args=["pairs", paper])
+    archive = reverse("metaeval:paper-download", args=["pairs", paper, "zip"])
     with monkeypatch.context() as context:
         context.delattr("metaeval.views.papers.paper_make")
         assert "now=1" in client.get(here).content.decode()
@@ -132,7 +154,7 @@ def test_the_page_takes_baselines_and_an_agreement_set(client, researcher, robin
     assert "Expected win rate against two" in page
     assert "<option selected>two</option>" in page
     assert '<option value="pairs" selected>' in page
-    archive = reverse("metaeval:paper-download", args=["robin", "href"])
+    archive = reverse("metaeval:paper-download", args=["robin", "href", "zip"])
     query = "?baseline=two&amp;baseline=one&amp;agreement=pairs"
     assert f'href="{archive}{query}"' in page
     expected = paper_make(
@@ -158,7 +180,7 @@ def test_an_agreement_set_is_one_that_the_reader_may_see(client, researcher, rob
     assert 'value="pairs"' not in client.get(here).content.decode()
     for name in ("pairs", "nothing"):
         assert client.get(here, {"agreement": name}).status_code == 404
-        archive = reverse("metaeval:paper-download", args=["robin", "href"])
+        archive = reverse("metaeval:paper-download", args=["robin", "href", "zip"])
         assert client.get(archive, {"agreement": name}).status_code == 404
 
 
@@ -168,7 +190,7 @@ def test_a_worker_keeps_tables_of_other_baselines_apart(client, researcher, robi
     )
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     here = reverse("metaeval:paper-detail", args=["robin", "href"])
-    archive = reverse("metaeval:paper-download", args=["robin", "href"])
+    archive = reverse("metaeval:paper-download", args=["robin", "href", "zip"])
     asked = {"baseline": "two", "agreement": "pairs"}
     client.get(here, asked | {"now": "1"})
     assert report_jobs_work() == 1

@@ -161,7 +161,7 @@ def test_levels_by_hand(followed):
 
 def test_the_picture_of_levels_has_a_panel_a_model(followed):
     """Figure 2: the levels of a model side by side, as the paper has them."""
-    picture = tables(("one", "one", "two"), checklist=followed)["f2-human-annotators-bars"]
+    picture = tables(("one", "one", "two"), checklist=followed)["f2-human-annotators-panels"]
     assert [column.label for column in picture.columns] == ["Model", "Level", "Requirements followed"]
     assert picture.rows == (
         ("one", "1", 0.5),
@@ -171,6 +171,12 @@ def test_the_picture_of_levels_has_a_panel_a_model(followed):
         ("two", "2", 0.0),
         ("two", "3", 0.0),
     )
+    assert [panel["title"] for panel in picture.spec["concat"]] == ["one", "two"]
+    heights = [[bar["height"] for bar in panel["data"]["values"]] for panel in picture.spec["concat"]]
+    assert heights == [[0.5, 0.75, 1.0], [1.0, 0.0, 0.0]]
+    assert {
+        tuple(panel["layer"][0]["encoding"]["y"]["scale"]["domain"]) for panel in picture.spec["concat"]
+    } == {(0.0, 1.0)}
 
 
 def test_the_numbers_are_those_of_the_library():

@@ -15,8 +15,8 @@ from metaeval.inputs import Options
 from metaeval.pictures import rendering
 from metaeval.reports.content import build
 from metaeval.reports.methods import methods, methods_section
-from metaeval.reports.pdf import MissingPdfError
 from metaeval.reports.render import FORMATS, NAMES, formats_here, render
+from metaeval.reports.typesetting import MissingPdfError
 from tests.metaeval.reports.arrays import inputs_make, judge_make
 
 ARABIC, HANZI = "محكّم", "法官"
