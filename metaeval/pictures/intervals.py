@@ -67,8 +67,9 @@ def forest_spec(
     known: Sequence[str] = (),
     narrow: bool = False,
 ) -> Spec:
-    """A forest plot: a line a name, its figure as a symbol on its interval, and both as text at the end; ``known`` as in
-    `series_scales`.
+    """A forest plot: a line a name, its figure as a symbol on its interval, and both as text at the end.
+
+    ``known`` are all series that such pictures may have (`series_scales`).
     """
     names = distinct(row.name for row in rows)
     values = [
