@@ -39,6 +39,8 @@ def series_scales(series: Sequence[str], known: Sequence[str] = ()) -> dict[str,
     legend = {"title": None, "symbolOpacity": 1} if len(names) > 1 else None
     order = list(dict.fromkeys((*known, *names)))
     places = [order.index(name) % N_SERIES for name in names]
+    if len(set(places)) < len(names):  # two of them would look the same
+        places = [place % N_SERIES for place in range(len(names))]
     return {
         "color": {
             "field": "series",
@@ -67,7 +69,7 @@ def forest_spec(
 ) -> Spec:
     """A forest plot: a line a name, its figure as a symbol on its interval, and both as text at the end.
 
-    `known` is as in `series_scales`.
+    ``known`` are all series that such pictures may have (`series_scales`).
     """
     names = distinct(row.name for row in rows)
     values = [

@@ -30,6 +30,8 @@ _TEMPLATE = "report.typ"
 _UPRIGHT, _TURNED = 6, 10
 """Columns of figures that a page has room for, upright and turned."""
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_LINE = 660
+"""The width of a line, in pixels of a drawing: its letters of 11 pixels are as large as those of a caption."""
 _HIGHEST = 1.15
 """The height of a drawing that leaves room for its caption, in widths of the line."""
 Json = dict[str, Any]
@@ -64,9 +66,14 @@ def pdf_content(report: ReportContent) -> Json:
 
 
 def _width(svg: str) -> int:
-    """The share of the line that a drawing takes, in percent: less than all where it would be higher than a page."""
+    """The share of the line that a drawing takes, in percent: its letters are as large in all that fit, and none is
+    higher than a page.
+    """
     found = _SIZE.search(svg)
-    return min(100, int(100 * _HIGHEST * float(found[1]) / float(found[2]))) if found else 100
+    if found is None:
+        return 100
+    width, height = float(found[1]), float(found[2])
+    return int(min(100, 100 * width / _LINE, 100 * _HIGHEST * width / height))
 
 
 def _tables(report: ReportContent) -> Iterator[Json]:

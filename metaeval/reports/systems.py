@@ -119,7 +119,7 @@ class SourceRanking:
     @property
     def name(self) -> str:
         """Of the source, in a sentence."""
-        return "people" if self.key == PEOPLE else self.label
+        return "human annotators" if self.key == PEOPLE else self.label
 
     @property
     def ordered(self) -> list[RankedSystem]:

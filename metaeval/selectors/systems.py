@@ -37,7 +37,7 @@ def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInpu
         counted = named[item] & ~np.isnan(choice)
         return Source(key, label, place[item[counted]], choice[counted])
 
-    sources = [source(PEOPLE, "People", inputs.labels.item, inputs.labels.choice)]
+    sources = [source(PEOPLE, "Human annotators", inputs.labels.item, inputs.labels.choice)]
     for judge in inputs.judges:
         if not judge.baseline:
             orders = judge.verdicts.shape[1]

@@ -1,6 +1,7 @@
 """The tables and the pictures of a choice of a judge. Pure functions of its report."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from metaeval.pictures.intervals import IntervalRow, forest_spec
 from metaeval.pictures.picture import Picture, PictureColumn
@@ -22,10 +23,11 @@ STATUS = {
     "leads": "leads",
     "in set": "not significantly different from the leader",
     "behind": "behind",
+    "baseline": "baseline (no LLM)",
     "violates": "not eligible",
     "not ranked": "not ranked",
-    "baseline": "baseline (no LLM)",
 }
+"""In the order of the colors that reports give to the same standings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def _score_picture(report: SelectionReport, label: str) -> Picture | None:
     ]
     shown = drawn[:MOST_ROWS]
     domain = axis_of(row.standing.objective for row in rows[:MOST_ROWS])
+    known = [_words(status) for status in STATUS]
+    drawing = partial(forest_spec, shown, unit="percent", axis_title=label, domain=domain, known=known)
     return Picture(
         name="forest-plot",
         title=f"{label} of each judge",
@@ -121,8 +125,8 @@ def _score_picture(report: SelectionReport, label: str) -> Picture | None:
             f"{label} of {len(rows):,} judges, each with its interval, best first. {drawn[0].name} has "
             f"{drawn[0].text}.{cut_words(len(shown), len(drawn))}"
         ),
-        spec=forest_spec(shown, unit="percent", axis_title=label, domain=domain),
-        narrow=forest_spec(shown, unit="percent", axis_title=label, domain=domain, narrow=True),
+        spec=drawing(),
+        narrow=drawing(narrow=True),
         columns=(
             PictureColumn("Judge"),
             PictureColumn("Standing"),
@@ -133,8 +137,11 @@ def _score_picture(report: SelectionReport, label: str) -> Picture | None:
 
 
 def _series(row: JudgeRow) -> str:
-    words = STATUS[row.status]
-    return words[0].upper() + words[1:]
+    return _words(row.status)
+
+
+def _words(status: str) -> str:
+    return STATUS[status][0].upper() + STATUS[status][1:]
 
 
 def _ends(figure: FigureJson) -> tuple[float | None, float | None, float | None]:

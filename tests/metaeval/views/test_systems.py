@@ -134,12 +134,14 @@ def at(dataset, name="systems"):
 def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
     with django_assert_max_num_queries(17):
         text = client.get(at(dataset)).content.decode()
-    assert "3 systems, ranked by people" in text
+    assert "3 systems, ranked by human annotators" in text
     assert "Correlation of system rankings" in text
     assert 'style="' not in text
     judge = client.get(at(dataset)).context["content"].sources[1].key
     assert "3 systems, ranked by A judge" in client.get(at(dataset), {"by": judge}).content.decode()
-    assert "3 systems, ranked by people" in client.get(at(dataset), {"by": "nobody"}).content.decode()
+    assert (
+        "3 systems, ranked by human annotators" in client.get(at(dataset), {"by": "nobody"}).content.decode()
+    )
     content = json.loads(client.get(at(dataset, "systems-download")).content)
     assert content["schema"] == "touchstone.systems/1"
     assert content["systems"] == ["alpha", "beta", "gamma"]
