@@ -1,5 +1,6 @@
 """A report as PDF, set by Typst."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
