@@ -12,7 +12,7 @@ from rest_framework.response import Response
 import judges.api.errors  # noqa: F401  (teaches the API the exceptions of this app)
 from annotation.api.base import ApiView, Exact, Listing, deleted, said
 from judges.api.serializers import JudgeSerializer
-from judges.models import Endpoint, Judge, JudgeUpload
+from judges.models import Endpoint, JudgeUpload
 from judges.selectors.judge_preview import JudgePreview, judge_preview
 from judges.services.judge_uploads import (
     JudgeChoice,
@@ -77,7 +77,7 @@ class JudgeChoiceSerializer(Exact):
     model = serializers.CharField(
         required=False, max_length=200, help_text="In place of the one in the files."
     )
-    name = serializers.CharField(required=False, max_length=Judge._meta.get_field("name").max_length - 10)
+    name = serializers.CharField(required=False, max_length=190)
     drawn_order = serializers.BooleanField(
         required=False, help_text="Of AlpacaEval's: show each pair once, in the order that its own run draws."
     )
@@ -173,12 +173,16 @@ def _shown(read: UploadedJudge) -> dict[str, Any]:
     return {
         "evaluator": None if read.chosen is None else read.chosen.name,
         "problem": None if not read.problem else {"field": read.field, "detail": read.problem},
-        "notes": [] if read.read is None else list(read.read.notes),
-        "name": None if read.read is None else read.read.document.name,
-        "fingerprint": None if read.spec is None else read.spec.fingerprint(),
-        "exists": read.existing is not None,
-        "spec": None if spec is None else spec.to_dict(),
-        "preview": None if spec is None else _preview(judge_preview(spec)),
+        "judge": None
+        if spec is None or read.read is None
+        else {
+            "name": read.read.document.name,
+            "fingerprint": None if read.spec is None else read.spec.fingerprint(),
+            "exists": read.existing is not None,
+            "notes": list(read.read.notes),
+            "spec": spec.to_dict(),
+            "preview": _preview(judge_preview(spec)),
+        },
     }
 
 

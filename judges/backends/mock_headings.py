@@ -121,8 +121,10 @@ def headed_prompt(messages: list[tuple[str, str]], more: str = "") -> HeadedProm
             names = _names(line, other)
             # Without an end the question stands under the second output too.
             paragraph = not any(_ends(each, line) for each in lines[second + 1 :])
-            outputs = [_below(lines, each, line, paragraph=paragraph) for each in (first, second)]
-            return HeadedPrompt("\n".join([*(content for _, content in messages), more]), *outputs, names)
+            output_a, output_b = (_below(lines, each, line, paragraph=paragraph) for each in (first, second))
+            return HeadedPrompt(
+                "\n".join([*(content for _, content in messages), more]), output_a, output_b, names
+            )
     return None
 
 
@@ -176,7 +178,7 @@ def _is_whole(before: str, phrase: str) -> bool:
 
 def _below(lines: list[str], place: int, heading: str, *, paragraph: bool = False) -> str:
     """Return what stands under a heading, until one like it, or the end of a structure or of a paragraph."""
-    found = []
+    found: list[str] = []
     for line in lines[place + 1 :]:
         if _ends(line, heading) or (paragraph and found and not line.strip()):
             break

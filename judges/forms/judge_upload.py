@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from judges.models import Endpoint, Judge
+from judges.models import Endpoint
 from judges.services.judge_files import FORMAT_WORDS, OWN, FoundJudge
 from judges.services.judge_uploads import (
     MOST_BYTES,
@@ -54,7 +54,7 @@ class FilesField(forms.FileField):
 class JudgeUploadForm(forms.Form):
     """The files."""
 
-    files = FilesField(
+    judge_files = FilesField(
         label="Files",
         help_text=f"Several files, or a folder as a ZIP archive. At most {MOST_BYTES // MEBIBYTE} MiB. Nothing is "
         "added before you confirm.",
@@ -63,7 +63,7 @@ class JudgeUploadForm(forms.Form):
     @property
     def names(self) -> str:
         """What was sent, for a list."""
-        return ", ".join(each.name or "" for each in self.files.getlist("files"))
+        return ", ".join(each.name or "" for each in self.files.getlist("judge_files"))
 
 
 class JudgeChoiceForm(forms.Form):
@@ -88,7 +88,7 @@ class JudgeChoiceForm(forms.Form):
     )
     name = forms.CharField(
         required=False,
-        max_length=Judge._meta.get_field("name").max_length - 10,  # room for a number behind it
+        max_length=190,  # room for a number behind it
         help_text="If empty, the one in the files.",
     )
     drawn_order = forms.BooleanField(

@@ -9,7 +9,7 @@
     studies:
       - {slug: teas, title: Which tea is better, dataset: teas, overlap: 3, open: true}
     judges:
-      - judge.json                # of a site, beside the file
+      - judge.json                # of a site, or YAML of your own or of a published evaluator, beside the file
       - {name: Rules at home, strategy: rules, endpoint: local, model: small}
     sweeps:
       - {name: First, datasets: [teas], judges: [Rules at home]}
@@ -19,7 +19,6 @@ All or nothing, and applied twice it is as applied once. A key is named by the v
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,9 +39,11 @@ from annotation.services.studies import study_create, study_open, study_update
 from annotation.services.study_rules import RULES
 from judges.models import Endpoint, Sweep
 from judges.services.endpoints import endpoint_put
-from judges.services.judge_imports import judge_import
+from judges.services.judge_files import own_read
+from judges.services.judge_imports import judge_define
 from judges.services.judgments import bundle_import
 from judges.services.plans import PlanError, judge_carry_out, plan_carry_out, plan_read
+from judges.strategies.errors import SpecError
 
 SECTIONS = ("endpoints", "datasets", "studies", "judges", "sweeps")
 """In the order in which they need each other."""
@@ -75,7 +76,7 @@ def site_apply(*, path: Path, user: User) -> Applied:
         Names the file of a dataset, its row and its field.
     """
     values = plan_read(path)
-    if "spec" in values or "strategy" in values:
+    if not {"spec", "strategy", "published"}.isdisjoint(values):
         values = {"judges": [path.name]}
     for name in values:
         if name not in SECTIONS:
@@ -179,16 +180,18 @@ def _judge(where: str, row: Any, folder: Path, user: User) -> str:
             raise PlanError(f"{where}.{error.field.removeprefix('judge.')}", error.problem) from None
         return f"Judge '{judge}': {'added' if is_new else 'unchanged'}."
     values = _fields(where, row, frozenset({"file", "ask_at", "name"}), "file")
-    text = _text(f"{where}.file", folder / values["file"])
     try:
-        content = json.loads(text) if text.lstrip().startswith("{") else plan_read(folder / values["file"])
-    except ValueError as error:
-        raise PlanError(f"{where}.file", f"not JSON ({error}).") from None
-    imported = judge_import(
-        values=content,
+        read = own_read(folder / values["file"])
+    except SpecError as error:
+        raise PlanError(f"{where}.file", str(error)) from None
+    except OSError as error:
+        raise PlanError(f"{where}.file", f"{values['file']}: {error.strerror or error}.") from None
+    imported = judge_define(
+        document=read.document,
         user=user,
-        endpoint=str(values.get("ask_at") or ""),
+        endpoint=str(values.get("ask_at") or read.endpoint),
         name=str(values.get("name") or ""),
+        notes=" ".join(read.notes),
     )
     notes = " ".join(imported.notes)
     return f"Judge '{imported.judge}': {'added' if imported.is_new else 'unchanged'}. {notes}".rstrip()

@@ -166,21 +166,42 @@ def judge_read(
     """
     path = folder / found.path
     if found.form == OWN:
-        values = dict(values_read(path))
-        if model and "spec" in values:
-            raise SpecError("model", "an exported judge keeps its model; leave this empty.")
-        values |= {"model": model} if model else {}
-        named = values.get("endpoint")
-        if "spec" in values or not isinstance(named, str) or "/" in named:
-            return _read(values, path.parent, within=folder)
-        del values["endpoint"]
-        return replace(_read(values, path.parent, within=folder), endpoint=named)
+        return own_read(path, within=folder, model=model)
     try:
         read = evaluator_read(found.form, path, found.evaluator)
     except PublishedError as error:
         raise SpecError(found.name, str(error).replace(f"{folder}/", "")) from None
     given = {"model": model} if model else {}
     return FileJudge(document_read(_evaluator(read) | given | {"params": dict(params or {})}), read.notes)
+
+
+def own_read(path: Path, *, within: Path | None = None, model: str = "") -> FileJudge:
+    """Read an export, or YAML or JSON of one's own, which may name an endpoint of a site in place of an address.
+
+    Parameters
+    ----------
+    within : Path or None
+        A folder that nothing which the file names may lead out of.
+    model : str
+        In place of the one in a file of one's own.
+
+    Raises
+    ------
+    SpecError
+        Names the field.
+    OSError
+    """
+    values = values_read(path)
+    if not isinstance(values, dict) or "spec" in values:
+        if model:
+            raise SpecError("model", "an exported judge keeps its model; leave this empty.")
+        return _read(values, path.parent, within=within)
+    values |= {"model": model} if model else {}
+    named = values.get("endpoint")
+    if not isinstance(named, str) or "/" in named:
+        return _read(values, path.parent, within=within)
+    del values["endpoint"]
+    return replace(_read(values, path.parent, within=within), endpoint=named)
 
 
 def judge_of_file(path: Path) -> JudgeDocument:

@@ -38,9 +38,11 @@ def judge_upload_page(request: ResearcherRequest) -> HttpResponse:
     form = JudgeUploadForm(request.POST, request.FILES) if request.method == "POST" else JudgeUploadForm()
     if form.is_bound and form.is_valid():
         try:
-            upload = judge_upload_create(user=request.user, texts=form.cleaned_data["files"], name=form.names)
+            upload = judge_upload_create(
+                user=request.user, texts=form.cleaned_data["judge_files"], name=form.names
+            )
         except JudgeUploadError as error:
-            form.add_error("files", str(error))
+            form.add_error("judge_files", str(error))
         else:
             return redirect("judges:judge-upload", upload.pk)
     context = {

@@ -33,18 +33,19 @@ def test_sent_seen_and_defined(program, endpoint, cast):
     assert program.post("judge-uploads/", {"files": dict(ALPACA)}, status=201)["id"] == sent["id"]
     address = f"judge-uploads/{sent['id']}/"
     seen = program.get(address)
-    assert seen["fingerprint"] is None
+    assert seen["judge"]["fingerprint"] is None
     assert "there is local" in seen["problem"]["detail"]
     seen = program.get(f"{address}?endpoint=local")
     assert seen["problem"] is None
-    assert seen["notes"] == ["The setting 'seeds' is not carried over."]
-    assert seen["preview"]["requests"][0]["messages"][0]["content"].startswith(
+    seen_judge = seen["judge"]
+    assert seen_judge["notes"] == ["The setting 'seeds' is not carried over."]
+    assert seen_judge["preview"]["requests"][0]["messages"][0]["content"].startswith(
         "Which suits What is the capital"
     )
     made = program.post(
-        f"{address}define/", {"endpoint": "local", "fingerprint": seen["fingerprint"]}, status=201
+        f"{address}define/", {"endpoint": "local", "fingerprint": seen_judge["fingerprint"]}, status=201
     )
-    assert made["fingerprint"] == seen["fingerprint"]
+    assert made["fingerprint"] == seen_judge["fingerprint"]
     again = program.post(f"{address}define/", {"endpoint": "local"}, status=200)
     assert again["id"] == made["id"]
     assert program.get(f"judges/{made['id']}/")["name"] == "AlpacaEval basic"

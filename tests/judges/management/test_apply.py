@@ -13,6 +13,7 @@ from judges.strategies.spec import JudgeSpec
 from tests.annotation.factories import user_make
 from tests.judges.props import endpoint_make, judge_make
 from tests.judges.standalone.files import pairs_write
+from tests.judges.views.test_judge_uploads import MT_BENCH
 
 pytestmark = pytest.mark.django_db
 
@@ -121,3 +122,19 @@ def test_only_an_administrator_applies(folder):
     user_make(username="grace")
     with pytest.raises(CommandError, match="There is no administrator 'grace'"):
         applied(folder / "site.yaml", user="grace")
+
+
+def test_a_published_evaluator_is_applied_from_a_copy_of_its_files(tmp_path):
+    endpoint = endpoint_make(name="local")
+    (tmp_path / "judge_prompts.jsonl").write_text(MT_BENCH)
+    path = tmp_path / "mt.yaml"
+    path.write_text(
+        "published: {format: fastchat, path: judge_prompts.jsonl, evaluator: pair-v9}\nmodel: small\nendpoint: local\n"
+    )
+    assert applied(path) == ["Judge 'MT-bench pair-v9': added."]
+    judge = Judge.objects.get()
+    assert (judge.model, judge.endpoint) == ("small", endpoint)
+    assert applied(path) == ["Judge 'MT-bench pair-v9': unchanged."]
+    path.write_text(path.read_text().replace("pair-v9", "pair-v1"))
+    with pytest.raises(CommandError, match="there is no prompt 'pair-v1'"):
+        applied(path)

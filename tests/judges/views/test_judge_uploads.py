@@ -85,7 +85,7 @@ def sent(user, *files, follow=True):
     uploads = [
         SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text) for name, text in files
     ]
-    return client_of(user).post(PAGE, {"files": uploads}, follow=follow)
+    return client_of(user).post(PAGE, {"judge_files": uploads}, follow=follow)
 
 
 def upload_of(user, *files):
@@ -103,7 +103,7 @@ def act(user, upload, action="add", **fields):
 
 
 def refusals(response):
-    return " ".join(response.context["form"].errors["files"])
+    return " ".join(response.context["form"].errors["judge_files"])
 
 
 def test_a_researcher_sends_sees_adds_and_has_a_judge(cast, endpoint):
@@ -314,7 +314,9 @@ def test_sent_twice_it_is_one_upload_and_one_judge(cast, endpoint):
 @pytest.mark.both_databases
 def test_sent_and_added_at_the_same_moment_it_is_one(cast, endpoint):
     uploads = all_at_once(
-        lambda browser: browser.post(PAGE, {"files": [SimpleUploadedFile(n, t.encode()) for n, t in ALPACA]}),
+        lambda browser: browser.post(
+            PAGE, {"judge_files": [SimpleUploadedFile(n, t.encode()) for n, t in ALPACA]}
+        ),
         browsers_of(cast.alice, 4),
     )
     assert {response.status_code for response in uploads} == {302}
