@@ -16,7 +16,17 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.models import Dataset, Enrollment, Invitation, Kind, Label, QualificationQuestion, Role, User
+from annotation.models import (
+    Dataset,
+    Enrollment,
+    Invitation,
+    Kind,
+    Label,
+    QualificationQuestion,
+    Response,
+    Role,
+    User,
+)
 from annotation.services.assignments import assignment_claim
 from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
@@ -74,6 +84,8 @@ class World:
         self.alice, self.bob = user_make(username="alice"), user_make(username="bob")
         self.ann = user_make(username="ann", role=Role.ADMINISTRATOR)
         dataset = dataset_make(pairs=8, split=split, owner=self.alice)
+        trace = [{"role": "assistant", "text": "Yes.", "step": 1}]
+        Response.objects.filter(instruction__dataset=dataset).update(messages=trace)
         self.study = study_make(
             dataset=dataset, qualification=2, owner=self.alice, overlap=4, slug="hers", open_signup=True
         )
@@ -124,7 +136,7 @@ class World:
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
-            "app_label": "judges", "file": "csv",
+            "app_label": "judges", "file": "csv", "response": 0, "number": 1,
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip
