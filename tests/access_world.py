@@ -24,6 +24,7 @@ from annotation.models import (
     Kind,
     Label,
     QualificationQuestion,
+    Response,
     Role,
     User,
 )
@@ -87,6 +88,8 @@ class World:
         self.alice, self.bob = user_make(username="alice"), user_make(username="bob")
         self.ann = user_make(username="ann", role=Role.ADMINISTRATOR)
         dataset = dataset_make(pairs=8, split=split, owner=self.alice)
+        trace = [{"role": "assistant", "text": "Yes.", "step": 1}]
+        Response.objects.filter(instruction__dataset=dataset).update(messages=trace)
         self.study = study_make(
             dataset=dataset, qualification=2, owner=self.alice, overlap=4, slug="hers", open_signup=True
         )
@@ -142,7 +145,7 @@ class World:
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
-            "app_label": "judges", "file": "csv", "digest": shown.digest,
+            "app_label": "judges", "file": "csv", "digest": shown.digest, "response": 0, "number": 1,
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip

@@ -118,6 +118,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:retry": both(ANNOTATOR),
     "annotation:work": both(ANNOTATOR),
     "annotation:assignment": both(ANNOTATOR),
+    "annotation:assignment-step": read(ANNOTATOR),
     "annotation:draft": take(ANNOTATOR),
     "annotation:skip": both(ANNOTATOR),
     "annotation:report": both(ANNOTATOR),

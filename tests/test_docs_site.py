@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from judges.backends.mock_server import running_mock_server
+from judges.standalone.main import main
 from tests.metaeval.papers.how_to import HowTo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,3 +56,20 @@ def test_the_tutorial_of_a_researcher_leads_from_a_csv_to_a_pdf(tmp_path, monkey
     for step in (latex, ["bibtex", "paper"], latex):
         subprocess.run(step, cwd="report", check=True, capture_output=True)
     assert Path("report/paper.pdf").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.service
+@pytest.mark.django_db
+def test_the_tutorial_of_traces_leads_to_the_agreement(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("fixtures").symlink_to(ROOT / "fixtures")
+    page = HowTo("../tutorials/traces")
+    (command,) = [line for line in page.text.splitlines() if line.startswith("touchstone judge")]
+    with running_mock_server() as server:
+        words = command.replace("http://127.0.0.1:8100/v1", server.url).split()[1:]
+        assert main(words) == 0
+    printed = page.run()
+    assert "8 items, 8 gold; 22 labels. Created." in printed
+    assert "1 judge, 8 judgments, 0 unparsed" in printed
+    assert r"classification\_direct: Agreement" in Path("bakery.md").read_text()

@@ -6,6 +6,7 @@ tools that it calls, and what these return have one number.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -16,6 +17,8 @@ ROLES = ("system", "user", "assistant", "tool")
 SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 NOT_SHOWN = "(not shown)"
 """In place of a turn that is hidden from people and judges alike."""
+_LIKE_A_TURN = re.compile(r"(\n)((?:\[Step \d+\]|System:|User:|Assistant:|Tool:))")
+"""Lines that would pass for the beginning of a turn; in a trace they're set in, so that no text can make up a step."""
 NO_WRONG_STEP = "none"
 """The category of a trace without a wrong step."""
 
@@ -148,9 +151,12 @@ def flatten(messages: Sequence[Stored]) -> str:
     [Step 2] Assistant: It is 3.
     """
     blocks, last = [], 0
-    for turn in turns_of(messages):
+    turns = turns_of(messages)
+    is_trace = steps_count(turns) > 0
+    for turn in turns:
         number = f"[Step {turn.step}] " if turn.step and turn.step != last else ""
-        blocks.append(f"{number}{turn.speaker}: {turn.said}")
+        said = _LIKE_A_TURN.sub(r"\1 \2", turn.said) if is_trace else turn.said
+        blocks.append(f"{number}{turn.speaker}: {said}")
         last = turn.step or last
     return "\n\n".join(blocks)
 

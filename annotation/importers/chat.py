@@ -29,8 +29,8 @@ SPEAKERS = {
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 
 
-def read_turns(row: Row, field: str) -> Turns:
-    """Turns of a conversation in our own form, empty where the field is absent.
+def read_turns(row: Row, field: str, *, with_steps: bool = True) -> Turns:
+    """Turns of a conversation in our own form, empty where the field is absent; steps are for responses alone.
 
     Raises
     ------
@@ -38,6 +38,9 @@ def read_turns(row: Row, field: str) -> Turns:
         Naming the turn, its field and what was expected.
     """
     turns = [_own_turn(row.within(f"{field}[{place}]", data)) for place, data in enumerate(row.items(field))]
+    stepped = next((place for place, turn in enumerate(turns) if turn.step), None)
+    if stepped is not None and not with_steps:
+        row.fail(f"{field}[{stepped}].step", "expected none: the steps of a response are numbered.")
     return stored_turns(row, field, turns)
 
 

@@ -310,7 +310,7 @@ def _instruction(
         subset=row.subset(),
         key=key,
         aspects=aspects,
-        conversation=read_turns(row, "conversation"),
+        conversation=read_turns(row, "conversation", with_steps=False),
         metadata=metadata,
     )
 

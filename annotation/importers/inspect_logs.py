@@ -130,7 +130,7 @@ def _turns(row: Row, sample: Any) -> list[Turn]:
     return turns
 
 
-def _text(row: Row, field: str, content: str | Sequence[Any]) -> str:
+def _text(row: Row, field: str, content: Any) -> str:
     """The text of a message; what the model thought isn't said, so it's passed over."""
     if isinstance(content, str):
         return content

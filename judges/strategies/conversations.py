@@ -4,7 +4,7 @@ One form for all of them, so that the perplexity of a reference is measured on t
 answers: the turns before, then one message of the user, the instruction and, a blank line below it, its input.
 """
 
-from annotation.domain.conversation import flatten
+from annotation.domain.conversation import SPEAKERS
 from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.prompts import Message
 from judges.strategies.thoughts import EMPTY
@@ -26,7 +26,7 @@ def question(item: ItemView) -> str:
 
 def before(item: ItemView) -> str:
     """Return the turns before the instruction as one text; empty without any."""
-    return flatten([{"role": role, "text": text} for role, text in item.conversation])
+    return "\n\n".join(f"{SPEAKERS.get(role, role)}: {text}" for role, text in item.conversation)
 
 
 def asked(item: ItemView) -> tuple[Message, ...]:
