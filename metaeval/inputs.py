@@ -29,6 +29,7 @@ Integers = NDArray[np.intp]
 Against = Literal["people", "gold"]
 TieBreak = Literal["expected", "random", "alpaca_eval"]
 Unparsed = Literal["wrong", "omit"]
+GradeScale = Literal["grade", "scores"]
 Stored = Mapping[str, Any]
 Parts = Sequence[Sequence[str]]
 
@@ -38,6 +39,8 @@ GOLD: Against = "gold"
 CONVENTIONS: tuple[TieBreak, ...] = ("expected", "random", "alpaca_eval")
 UNPARSED: tuple[Unparsed, ...] = ("wrong", "omit")
 MOST_RESAMPLES = 200_000
+GRADES: GradeScale = "grade"
+SCORE_DIFFERENCES: GradeScale = "scores"
 UNSURE = -1.0
 
 
@@ -191,6 +194,8 @@ class Labels:
     group : tuple of str
         The rater group of each: the slug of its study, of imported ones what stands before a slash in the annotator's
         name ("mturk/ann"), or nothing; empty where nobody asked. No figure depends on it, so it is no part of the hash.
+    grades : ndarray of shape (n_labels,) or None
+        Of pairs, how strong each preference is, from -3 to 3, NaN where it doesn't say; None where no label does.
     """
 
     item: Integers
@@ -201,6 +206,7 @@ class Labels:
     ties_allowed: bool = False
     shown_first: Floats | None = None
     group: tuple[str, ...] = ()
+    grades: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -238,6 +244,11 @@ class JudgeAnswers:
         jury voted; NaN where nothing says it.
     baseline : bool
         Computed on the fly as a floor; there is no such judge in the database.
+    grades : ndarray of shape (n_items, n_orders) or None
+        Of pairs, how strong each preference is, NaN where it doesn't say; None where no verdict does, or where nothing
+        is compared with it.
+    grade_scale : {"grade", "scores"}
+        Grades from -3 to 3, or differences of the scores of a judge that scored each response by itself.
     samples : ndarray of shape (n_items, n_orders, n_samples, n_parts) or None
         What each independent sample of a request said, in the form of the values; NaN is unparsed. None where each
         request was sampled once.
@@ -258,6 +269,8 @@ class JudgeAnswers:
     probability: Floats | None = None
     baseline: bool = False
     samples: Floats | None = None
+    grades: Floats | None = None
+    grade_scale: GradeScale = GRADES
 
     @property
     def verdicts(self) -> Floats:
@@ -339,6 +352,9 @@ class Inputs:
         if self.scheme != UNORDERED:
             digest.line(self.scheme.as_json())
         digest.arrays(items.gold, items.lengths, *_of_labels(labels))
+        if labels.grades is not None:
+            digest.line("grades of labels")
+            digest.arrays(labels.grades)
         if self.weights is not None:
             digest.arrays(self.weights)
         for judge in self.judges:
@@ -357,6 +373,9 @@ class Inputs:
         gold.arrays(self.items.gold)
         labels.line(self.labels.n_repeated, self.labels.ties_allowed)
         labels.arrays(*_of_labels(self.labels))
+        if self.labels.grades is not None:
+            labels.line("grades")
+            labels.arrays(self.labels.grades)
         if self.weights is not None:
             weights.arrays(self.weights)
         judges = {judge.fingerprint: _Digest() for judge in self.judges if not judge.baseline}
@@ -409,6 +428,9 @@ def _add_judge(digest: _Digest, judge: JudgeAnswers) -> None:
     if judge.samples is not None:
         digest.line("samples")
         digest.arrays(judge.samples)
+    if judge.grades is not None:
+        digest.line("grades", judge.grade_scale)
+        digest.arrays(judge.grades)
 
 
 # --- rows of a database as arrays ------------------------------------------------------------------------------------

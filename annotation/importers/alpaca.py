@@ -9,9 +9,10 @@ from pathlib import Path
 
 from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults, quoted
-from annotation.importers.records import DatasetBundle
+from annotation.importers.records import DatasetBundle, Value
 from annotation.importers.rows import Row
 from annotation.importers.tables import json_rows
+from annotation.kinds.grades import graded_value
 
 FIELDS = ("instruction", "output_1", "output_2", "preference", "annotator_index", "dataset", "datasplit")
 PREFERENCES: Mapping[float, int] = {1: 1, 2: 2, 0: 0, 1.5: 0}
@@ -51,7 +52,7 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
             ids[pair] = f"{subset or 'item'}/{per_subset[subset]}"
             per_subset[subset] += 1
             _add_item(builder, row, ids[pair], pair)
-        preference = _preference(row)
+        value = _preference(row)
         annotator = row.identifier("annotator_index")
         if labels_per_item is None or n_labels[ids[pair]] < labels_per_item:
             n_labels[ids[pair]] += 1
@@ -59,7 +60,7 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
                 row,
                 item=ids[pair],
                 annotator=annotator,
-                value={"choice": preference},
+                value=value,
                 field="annotator_index",
             )
 
@@ -68,11 +69,12 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
     return builder.finish(file)
 
 
-def _preference(row: Row) -> int:
+def _preference(row: Row) -> Value:
+    """A whole preference is a choice; one between is that and how strong it is."""
     value = row.require("preference")
-    if isinstance(value, bool) or not isinstance(value, int | float) or value not in PREFERENCES:
-        row.fail("preference", f"expected 1, 2, or 1.5 or 0 for a draw, found {quoted(value)}.")
-    return PREFERENCES[value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (1 <= value <= 2 or value == 0):
+        row.fail("preference", f"expected 1 to 2, or 0 for a draw, found {quoted(value)}.")
+    return {"choice": PREFERENCES[value]} if value in PREFERENCES else graded_value("preference", value)
 
 
 def _add_item(builder: BundleBuilder, row: Row, external_id: str, pair: tuple[str, str, str, str]) -> None:

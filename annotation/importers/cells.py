@@ -13,6 +13,7 @@ from annotation.importers.errors import quoted
 from annotation.importers.records import Turns, Value
 from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
 from annotation.kinds import ValueRules, kind_of, validate_value
+from annotation.kinds.grades import BETWEEN
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
 SYSTEM = re.compile(r"system_([1-9][0-9]?)\Z")
@@ -44,6 +45,7 @@ class VerdictCell:
     scores: Any = None
     model: str = ""
     strategy: str = "imported"
+    by_scores: bool = False  # the scores say which response is better
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +124,28 @@ def verdict_cells(row: Row) -> Iterator[VerdictCell]:
 
 
 def verdict_cell(row: Row, field: str, scores: Any) -> VerdictCell:
-    """The verdict of a row that is one, which stands in `field`."""
-    if field not in row.data:
+    """The verdict of a row that is one, which stands in `field`; without that field, a number between the two
+    responses in a field of its own, or else what the scores say.
+    """
+    numbers = [name for name in BETWEEN if row.get(name) is not None]
+    if len(numbers) > 1 or (numbers and row.get(field) is not None):
+        others = [each for each in (field, *numbers) if row.get(each) is not None]
+        row.fail(numbers[0], f"expected one verdict, found {' and '.join(others)}.")
+    by_scores = scores is not None and field not in row.data
+    if field not in row.data and not numbers and not by_scores and not row.data.keys() & set(BETWEEN):
         row.fail(field, "expected a verdict, or null where the judge's answer could not be read.")
+    value = {numbers[0]: row.get(numbers[0])} if numbers else readable(row.get(field))
     return VerdictCell(
         row,
-        field,
+        numbers[0] if numbers else field,
         row.identifier("judge", limit=MAX_JUDGE),
         0 if row.get("order") is None else row.number_in("order", (0, 1)),
-        readable(row.get(field)),
+        value,
         row.text("raw"),
         scores,
         row.text("model", limit=MAX_JUDGE),
         row.text("strategy", limit=MAX_STRATEGY) or "imported",
+        by_scores=by_scores and not numbers,
     )
 
 
@@ -176,6 +187,16 @@ def read_scores(row: Row, raw: Any, n_responses: int) -> list[float | None] | No
         ):
             row.fail("scores", f"expected numbers or null, found {quoted(score)}.")
     return [None if score is None else float(score) for score in raw]
+
+
+def read_scored(row: Row, scores: list[float | None] | None, rules: ValueRules) -> Value | None:
+    """The verdict of a judge that scored each response by itself: equal scores are a hedge. None if one is missing."""
+    if scores is None or None in scores:
+        return None
+    try:
+        return kind_of(rules.kind).of_scores([score for score in scores if score is not None])
+    except LabelValueError as error:
+        row.fail(error.field, error.message)
 
 
 def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:

@@ -62,7 +62,7 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Answers",
         (
             ("gold", "Gold: 1, 2 or 0 for a tie"),
-            (PREFERENCE, "Preference: 1, 2, or 0 or 1.5 for a tie"),
+            (PREFERENCE, "Preference: 1 to 2; 0 or 1.5 is a tie"),
             (OF_COLUMN[0], "Labels of one annotator"),
             (OF_COLUMN[1], "Verdicts of one judge"),
             (ANNOTATOR, "Annotator of the row"),
@@ -278,6 +278,8 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         row.fail(LABEL, "expected an annotator beside a label, found none.")
     if stated is not None and value is None:
         value, field = (0 if stated in TIES else stated), PREFERENCE
+        if isinstance(stated, float) and 1 < stated < 2 and stated not in TIES:
+            value = {PREFERENCE: stated}
     if value is None:
         return
     if annotator is not None:
@@ -285,9 +287,6 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         data[flat] = value
         named[flat] = named.get(field, field)
     elif judge is not None:
-        # A judge's preference between 1 and 2 is its probability of the second; the verdict is the nearer one.
-        if isinstance(stated, float) and 1 < stated < 2:
-            value = 0 if stated in TIES else 1 + (stated > 1.5)
         verdict = {"judge": judge, "value": value}
         data["verdicts"] = [*row.items("verdicts"), verdict]
         named["verdicts"] = named.get(field, field)

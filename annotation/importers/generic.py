@@ -18,6 +18,7 @@ from annotation.importers.cells import (
     VerdictCell,
     label_cells,
     read_responses,
+    read_scored,
     read_scores,
     read_value,
     verdict_cell,
@@ -39,7 +40,7 @@ from annotation.importers.rows import (
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
-from annotation.kinds.grades import STRENGTHS
+from annotation.kinds.grades import BETWEEN, STRENGTHS, probability_given
 
 FIELDS = (
     "id",
@@ -91,12 +92,16 @@ COLUMNS = ColumnTypes(
     text=lambda name: name.startswith("response_"),
 )
 
-VERDICT_FIELDS = ("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2")
+VERDICT_FIELDS = (
+    *("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2"),
+    *BETWEEN,
+)
 VERDICT_COLUMNS = ColumnTypes(
     known=lambda name: name in VERDICT_FIELDS,
     names=VERDICT_FIELDS,
-    required=("item", "judge", "verdict"),
-    value=lambda name: name in ("order", "verdict", "score_1", "score_2"),
+    required=("item", "judge"),
+    value=lambda name: name in ("order", "verdict", "score_1", "score_2", *BETWEEN),
+    any_of=("verdict", *BETWEEN, "score_1"),
 )
 
 
@@ -317,7 +322,12 @@ def _instruction(
 
 def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: ValueRules) -> None:
     scores = read_scores(cell.row, cell.scores, rules.n_responses)
-    value = None if cell.value is None else read_value(cell.row, cell.field, cell.value, rules)
+    value: dict[str, Any] | None = None
+    if cell.value is not None:
+        value = read_value(cell.row, cell.field, cell.value, rules)
+    elif cell.by_scores:
+        value = read_scored(cell.row, scores, rules)
+    probability = probability_given(cell.value)
     builder.verdict(
         cell.row,
         item=item,
@@ -329,6 +339,7 @@ def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: Va
         raw=cell.raw,
         model=cell.model,
         strategy=cell.strategy,
+        details=EMPTY if probability is None else {"probability": probability},
     )
 
 
@@ -366,7 +377,8 @@ def read_verdicts(
         if item not in rules_by_item:
             row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
         pair = [row.get("score_1"), row.get("score_2")]
-        cell = verdict_cell(row, "verdict", None if pair == [None, None] else pair)
+        has_scores = "score_1" in row.data and "score_2" in row.data
+        cell = verdict_cell(row, "verdict", pair if has_scores or pair != [None, None] else None)
         _add_verdict(builder, cell, item, rules_by_item[item])
 
     faults = Faults()

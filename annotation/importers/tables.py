@@ -52,6 +52,7 @@ class ColumnTypes:
     value: Callable[[str], bool] = never
     text: Callable[[str], bool] = never
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    any_of: tuple[str, ...] = ()
 
     def is_json(self, name: str) -> bool:
         return self.json(self.fields.get(name, name))
@@ -346,6 +347,9 @@ def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int 
     for name in columns.required:
         if name not in header:
             raise ImportFileError(path, row, name, f"the column is missing; found {', '.join(header)[:200]}.")
+    if columns.any_of and not any(name in header for name in columns.any_of):
+        needed = f"expected one of the columns {', '.join(columns.any_of)}"
+        raise ImportFileError(path, row, columns.any_of[0], f"{needed}; found {', '.join(header)[:200]}.")
 
 
 def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False) -> Table:

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from annotation.domain.errors import LabelValueError
 from annotation.domain.grading import AnswerGrade
 from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
@@ -135,6 +136,12 @@ class ItemKind:
     def raw(self, value: object, rules: ValueRules) -> object:  # noqa: ARG002
         """A value as files have it, in the form that `validate` checks."""
         return value
+
+    def of_scores(self, scores: Sequence[float]) -> Value:  # noqa: ARG002
+        """The verdict of a judge that scored each response by itself."""
+        raise LabelValueError(
+            "scores", f"expected a verdict beside the scores of {self.noun[1]}, found none."
+        )
 
     def choice(self, value: Stored) -> int | None:  # noqa: ARG002
         """What the column `choice` repeats of a value."""

@@ -159,3 +159,16 @@ def graded_value(field: str, number: object) -> Value:
     if field == "preference_strength" and abs(grade) in words:
         return {"choice": choice, "strength": words[abs(grade)]}
     return {"choice": choice, "grade": grade}
+
+
+def probability_given(value: object) -> float | None:
+    """The probability that the first response is better, where a value as files have it is one: a share of it, or
+    AlpacaEval's preference, which is 1 plus that of the second.
+
+    >>> probability_given({"preference": 1.27}), probability_given({"grade": 1.5}), probability_given(1)
+    (0.73, None, None)
+    """
+    if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= {"preference", "share"}:
+        return None
+    name, number = next(iter(value.items()))
+    return round(2.0 - number, _DIGITS) if name == "preference" else float(number)

@@ -98,6 +98,13 @@ class Pairwise(ItemKind):
             return graded_value(name, value[name])
         return value
 
+    def of_scores(self, scores: Sequence[float]) -> Value:
+        """The higher score is better; equal ones are a hedge."""
+        first, second = scores
+        if first == second:
+            return {"choice": TIE, "hedge": True}
+        return {"choice": 1 if first > second else 2}
+
     def choice(self, value: Stored) -> int | None:
         return value.get("choice")
 

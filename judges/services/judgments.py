@@ -232,9 +232,14 @@ def _judgment(record: VerdictRecord, judge_id: int, item_id: int) -> Judgment:
 
 
 def _is_same(known: tuple[Any, ...], record: VerdictRecord) -> bool:
-    """Whether a stored verdict says what the record says; one without its text does not contradict one with it."""
+    """Whether a stored verdict says what the record says; one without its text, or without its grade, does not
+    contradict one with it.
+    """
     status, value, raw = known
-    return same((status, value), (record.status, record.value)) and (
+    said = record.value
+    if value is not None and said is not None and not {"grade", "strength"} & value.keys():
+        said = {name: part for name, part in said.items() if name != "grade"}
+    return same((status, value), (record.status, said)) and (
         not raw or not record.raw or same(raw, record.raw)
     )
 

@@ -1,7 +1,7 @@
 """What judges answered as arrays, from rows of a database or of a file of verdicts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from annotation.kinds import ItemKind
 from metaeval.figures import FIGURES
+from metaeval.figures.grades import judge_grades
 from metaeval.inputs import (
+    GRADES,
     Booleans,
     Floats,
     Integers,
@@ -97,6 +99,7 @@ def judge_answers(
     strategy: str,
     is_measured: bool = True,
     samples: Floats | None = None,
+    graded: Iterable[tuple[int, int, Stored]] | None = None,
 ) -> JudgeAnswers:
     """Return what a judge said of items.
 
@@ -108,6 +111,9 @@ def judge_answers(
         Whether costs and times were measured: nobody measured those of imported verdicts.
     samples : ndarray or None
         As `samples_of` returns them.
+    graded : iterable of (int, int, mapping) or None
+        Of pairs, row of the item, presentation order and value of the judgments that say how strong a preference is,
+        which then count; None: they don't.
     """
     read = JudgmentColumns.together(said or [judgment_columns(kind, np.zeros(0, dtype=np.intp), *[()] * 6)])
 
@@ -128,6 +134,11 @@ def judge_answers(
         chances = probabilities_of(kind, stored, read.chance.tolist(), parts, items.width)
         if FIGURES[kind.name].finer:
             finer = finer_of(kind, [value or {} for value in stored], parts, items.width)
+    probability = None if np.isnan(chances).all() else table(chances, np.nan, items.width)
+    grades, grade_scale = None, GRADES
+    if graded is not None:
+        chance = None if probability is None else probability[:, :, 0]
+        grades, grade_scale = judge_grades(table(values, np.nan, items.width)[:, :, 0], chance, graded)
     return JudgeAnswers(
         name=name,
         fingerprint=fingerprint,
@@ -141,8 +152,10 @@ def judge_answers(
         cost=table(read.cost * measured, np.nan),
         seconds=table(read.latency * measured / 1000, np.nan),
         finer=None if finer is None else table(finer, np.nan, items.width),
-        probability=None if np.isnan(chances).all() else table(chances, np.nan, items.width),
+        probability=probability,
         samples=samples,
+        grades=grades,
+        grade_scale=grade_scale,
     )
 
 

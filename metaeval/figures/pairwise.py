@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,16 +10,17 @@ import numpy as np
 
 from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
+from metaeval.figures.graded import JUDGES as GRADED_JUDGES
+from metaeval.figures.graded import PEOPLE as GRADED_PEOPLE
+from metaeval.figures.graded import GradedJudge, GradedSample
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     RISK,
     ByGroup,
     Crossed,
     CrossedRatio,
-    JudgeSample,
     Part,
     Ratio,
-    Sample,
     mean_of,
     share_of,
 )
@@ -30,7 +30,6 @@ from metaeval.stats import (
     LeaveOneOut,
     PairedDifference,
     accuracy_contributions,
-    crossed_mean_estimate,
     feature_contributions,
     fleiss_kappa,
     gwet_ac,
@@ -64,7 +63,7 @@ _SAME_LENGTH = "no labeled pair whose responses differ in length"
 _NO_JUDGED = "no judged pair whose responses differ in length"
 
 
-class PairJudge(JudgeSample):
+class PairJudge(GradedJudge):
     """A judge of pairs; it scores an item by the mean of the orders in which it judged."""
 
     sample: PairSample
@@ -237,7 +236,7 @@ class PairJudge(JudgeSample):
         return prefers_longer(self.sample, self.verdicts, self.judged, _NO_JUDGED)
 
 
-class PairSample(Sample):
+class PairSample(GradedSample):
     """Pairs: labels in slots, (n_items, most labels of an item)."""
 
     judge_type = PairJudge
@@ -366,30 +365,6 @@ class PairSample(Sample):
         if not self.slots.shape[1]:
             return None
         return CrossedRatio(pair_sums(self.read, self.crossing).scaled(factor, shift), self.crossing)
-
-    def mean_alike(
-        self, values: Floats, *, pooled: bool = True, scale: float = 1.0, shift: float = 0.0
-    ) -> ByGroup:
-        """A mean over labels, of annotators like these, from a score of each label in [0, 1], NaN for none.
-
-        Each label counts once, or each item; the mean times the scale, plus the shift.
-        """
-        labels, known = self.labels, ~np.isnan(values)
-        size = np.bincount(labels.item, weights=known, minlength=self.n_items)[labels.item]
-        how: dict[str, Any] = {
-            "n_items": self.n_items,
-            "shares": None if pooled else 1 / np.maximum(size, 1),
-            "resamples": self.resamples,
-            "confidence": self.options.confidence,
-            "weights": self.drawn,
-        }
-
-        def figure(members: Booleans) -> Estimate:
-            found = crossed_mean_estimate(values, labels.item, labels.annotator, where=members, **how)
-            value, low, high = (scale * each + shift for each in (found.value, found.low, found.high))
-            return replace(found, value=value, low=low, high=high)
-
-        return ByGroup(figure)
 
     @cached_property
     def longer(self) -> Floats:
@@ -645,6 +620,7 @@ PEOPLE = (
         gap=True,
         only_these="the order of an item's labels is arbitrary",
     ),
+    *GRADED_PEOPLE,
 )
 JUDGES = (
     Figure(
@@ -810,6 +786,7 @@ JUDGES = (
         "seconds",
         None,
     ),
+    *GRADED_JUDGES,
     *binary_figures(
         partial(PairJudge.binary, gold=False), "better in the first response", "most human annotators"
     ),
@@ -821,7 +798,14 @@ KIND = KindFigures(
     judges=JUDGES,
     primaries=("agreement", "accuracy"),
     beside_names={"agreement": "leave_one_out"},
-    so_far=("leave_one_out", "best_reachable", "krippendorff_alpha", "tie_rate", "first_shown_rate"),
+    so_far=(
+        "leave_one_out",
+        "best_reachable",
+        "krippendorff_alpha",
+        "graded_alpha",
+        "tie_rate",
+        "first_shown_rate",
+    ),
     of_one_person=Figure(
         "agreement",
         "Leave-one-out agreement",

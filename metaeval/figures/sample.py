@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
-from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples
+from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples, crossed_mean_estimate
 from metaeval.stats.arrays import row_sums
 from metaeval.stats.crossed import CrossedScores, Crossing
 from metaeval.stats.crossed_sums import CrossedSums, sums_difference
@@ -239,6 +239,30 @@ class Sample:
     def resamples_of(self, item: Integers) -> Resamples:
         """The resamples of rows that belong to these items: questions, say. Instructions still move together."""
         return Resamples(self.clusters[item], self.options.n_resamples, self.options.seed)
+
+    def mean_alike(
+        self, values: Floats, *, pooled: bool = True, scale: float = 1.0, shift: float = 0.0
+    ) -> ByGroup:
+        """A mean over labels, of annotators like these, from a score of each label in [0, 1], NaN for none.
+
+        Each label counts once, or each item; the mean times the scale, plus the shift.
+        """
+        labels, known = self.labels, ~np.isnan(values)
+        size = np.bincount(labels.item, weights=known, minlength=self.n_items)[labels.item]
+        how: dict[str, Any] = {
+            "n_items": self.n_items,
+            "shares": None if pooled else 1 / np.maximum(size, 1),
+            "resamples": self.resamples,
+            "confidence": self.options.confidence,
+            "weights": self.drawn,
+        }
+
+        def figure(members: Booleans) -> Estimate:
+            found = crossed_mean_estimate(values, labels.item, labels.annotator, where=members, **how)
+            value, low, high = (scale * each + shift for each in (found.value, found.low, found.high))
+            return replace(found, value=value, low=low, high=high)
+
+        return ByGroup(figure)
 
     def with_others(self) -> Floats:
         """How far each label agrees with the others of its item: (n_labels,), NaN where there are none."""

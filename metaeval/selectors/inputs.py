@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
@@ -19,6 +19,7 @@ from judges.selectors.stored import judgments_on
 from judges.strategies.presentation import orders_of
 from metaeval.figures import FIGURES
 from metaeval.figures.answers import JudgmentColumns, judge_answers, judgment_columns, samples_of
+from metaeval.figures.grades import label_grades
 from metaeval.inputs import (
     Booleans,
     Floats,
@@ -26,6 +27,7 @@ from metaeval.inputs import (
     Items,
     JudgeAnswers,
     Labels,
+    Stored,
     StoredItem,
     columns_of,
     items_make,
@@ -83,6 +85,7 @@ def inputs_read(
     items = _items(dataset, of_kind, rows, criteria)
     asked = _asked(of_kind, items.external_id, sweep)
     chosen = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judges)
+    labels = _labels(dataset, of_kind, place, items, study, reader)
     found = Inputs(
         kind=kind,
         name=dataset.name if study is None else study.slug,
@@ -92,8 +95,8 @@ def inputs_read(
             "sweep": sweep and sweep.facts(),
         },
         items=items,
-        labels=_labels(dataset, of_kind, place, items, study, reader),
-        judges=_judges(dataset, of_kind, place, items, chosen, asked),
+        labels=labels,
+        judges=_judges(dataset, of_kind, place, items, chosen, asked, has_grades=labels.grades is not None),
         criteria=criteria,
         scheme=dataset.category_scheme,
         weights=sampling_weights(dataset, study, items.external_id, reader, kind),
@@ -186,7 +189,8 @@ def _labels(
     labels = labels_visible_to(reader).current().filter(item__dataset=dataset, kind=kind.name)
     if study is not None:
         labels = labels.filter(study=study)
-    columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated")
+    graded = _graded(labels) if kind.scale == "preference" else {}
+    columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated", "pk")
     rows = labels.order_by("item__position", "item_id", "pk").values_list(
         *columns, "study__slug", "annotator__external_id"
     )
@@ -194,7 +198,7 @@ def _labels(
     seen: set[tuple[int, int]] = set()
     n_repeated = 0
     found = []
-    for item_id, annotator_id, value, simulated, slug, name in rows.iterator(chunk_size=5_000):
+    for item_id, annotator_id, value, simulated, pk, slug, name in rows.iterator(chunk_size=5_000):
         if item_id not in place:
             continue
         # Somebody who labelled an item in two studies has one opinion, the first.
@@ -203,19 +207,27 @@ def _labels(
             continue
         seen.add((item_id, annotator_id))
         group = slug or name.rpartition("/")[0]
-        found.append(
-            (place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated, group)
-        )
+        number = numbers.setdefault(annotator_id, len(numbers))
+        found.append((place[item_id], number, value, simulated, group, graded.get(pk)))
     item = np.array([row[0] for row in found], dtype=np.intp)
+    values = columns_of(kind, [row[2] for row in found], [items.parts[row] for row in item], items.width)
+    groups = tuple(row[4] for row in found)
     return Labels(
         item=item,
         annotator=np.array([row[1] for row in found], dtype=np.intp),
-        values=columns_of(kind, [row[2] for row in found], [items.parts[row] for row in item], items.width),
+        values=values,
         simulated=np.array([row[3] for row in found], dtype=np.bool_),
         n_repeated=n_repeated,
         ties_allowed=kind.scale == "preference" and _ties_allowed(dataset, kind, study, reader),
-        group=tuple(row[4] for row in found),
+        group=groups,
+        grades=label_grades(values[:, 0], [row[5] for row in found], groups) if graded else None,
     )
+
+
+def _graded(rows: QuerySet[Any]) -> dict[int, Stored]:
+    """The values that say how strong a preference is, by primary key; few datasets have any."""
+    says = Q(value__has_key="strength") | Q(value__has_key="grade")
+    return dict(rows.filter(says).order_by().values_list("pk", "value").iterator(chunk_size=_ROWS))
 
 
 def _ties_allowed(dataset: Dataset, kind: ItemKind, study: Study | None, reader: User | None) -> bool:
@@ -283,6 +295,8 @@ def _judges(
     items: Items,
     judges: Sequence[Judge],
     asked: Booleans,
+    *,
+    has_grades: bool,
 ) -> tuple[JudgeAnswers, ...]:
     said = judgments_on([dataset], kind.name, judge_ids=[judge.pk for judge in judges]).filter(sample=0)
     if not kind.presented:
@@ -302,12 +316,14 @@ def _judges(
         for pk in np.unique(whose[kept]).tolist():
             found[pk].append(read.among(np.flatnonzero(kept & (whose == pk))))
     sampled = _samples(said, kind, place, items, judges, asked)
+    graded = _judge_values(said, kind, place, asked, judges, has_grades=has_grades)
     return tuple(
         judge_answers(
             kind,
             found[judge.pk],
             items,
             asked.shape,
+            graded=graded.get(judge.pk, () if has_grades else None),
             name=judge.name,
             fingerprint=judge.fingerprint,
             backend=judge.backend,
@@ -318,6 +334,34 @@ def _judges(
         )
         for judge in judges
     )
+
+
+def _judge_values(
+    said: QuerySet[Judgment],
+    kind: ItemKind,
+    place: Mapping[int, int],
+    asked: Booleans,
+    judges: Sequence[Judge],
+    *,
+    has_grades: bool,
+) -> dict[int, list[tuple[int, int, Stored]]]:
+    """By judge, the values that say how strong a preference is.
+
+    Where labels have no grades there is nothing to compare them with, and only imported numbers count.
+    """
+    rows: dict[int, list[tuple[int, int, Stored]]] = defaultdict(list)
+    if kind.scale != "preference":
+        return rows
+    says = Q(value__has_key="grade")
+    if has_grades:
+        says |= Q(value__has_key="strength") | Q(value__has_key="scores")
+    else:
+        said = said.filter(judge__in=[judge.pk for judge in judges if judge.backend == BackendKind.IMPORTED])
+    values = said.filter(says, status=ParseStatus.PARSED).values_list("judge_id", "item_id", "order", "value")
+    for judge_id, item_id, order, value in values.iterator(chunk_size=_ROWS):
+        if value is not None and item_id in place and asked[place[item_id], order]:
+            rows[judge_id].append((place[item_id], order, value))
+    return rows
 
 
 def _samples(

@@ -59,17 +59,12 @@ def ways_to_answer(page: Page, kind: str, tap: bool) -> Iterator[str]:
     point = (lambda one: one.tap()) if tap else (lambda one: one.click())
     if kind == "pairwise":
         press(page, "a")
-        press(page, "2")
-        yield "by the key of the strength"
-        press(page, "2")
-        press(page, "a")
-        yield "by the key of the choice"
+        yield "by the key of the side"
+        press(page, "5")
+        yield "by the key of the point"
         point(page.locator("label.choice[for=choice-b]"))
-        point(page.locator("label[for=strength-slightly]"))
-        yield "at the strength"
+        yield "at the point"
         page.evaluate("scrollTo(0, 0)")
-        point(page.locator(".response-a > label.response-head"))
-        press(page, "1")
         point(page.locator(".response-a > label.response-head"))
         yield "at the head of the answer"
     elif kind in ("rubric", "checklist"):

@@ -76,7 +76,7 @@ def test_refused_llmbar_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
-        ({"preference": 3}, "preference", "expected 1, 2, or 1.5 or 0 for a draw, found 3"),
+        ({"preference": 3}, "preference", "expected 1 to 2, or 0 for a draw, found 3"),
         ({"preference": 1.2}, "preference", "found 1.2"),
         ({"preference": True}, "preference", "found True"),
         ({"preference": None}, "preference", "missing"),

@@ -227,6 +227,81 @@ def test_pairs(rng):
     )
 
 
+def test_graded_pairs(rng):
+    given = rng.integers(-3, 4, (N, MANY)).astype(float)
+    given[:5, MANY - 1] = NAN
+    grades = np.clip(np.nanmean(given, axis=1)[:, None] + rng.normal(0, 1.5, (N, 2)), -3, 3)
+    grades[3] = NAN
+    item, person = np.nonzero(~np.isnan(given))
+    grade = given[item, person]
+    side = np.select([grade > 0, grade < 0], [1.0, 2.0], 0.0)
+    verdicts = np.select([grades > 0, grades < 0], [1.0, 2.0], NAN)
+    one = replace(judge_make("j", verdicts), grades=grades)
+    found = inputs_make(
+        lengths=rng.integers(1, 90, (N, 2)),
+        labels=np.column_stack([item, person, side]),
+        cluster=CLUSTERS.tolist(),
+        judges=(one,),
+    )
+    found = replace(found, weights=WEIGHTS, labels=replace(found.labels, grades=grade))
+    made = content_build(found, Options(n_resamples=DRAWS))
+    of_people, judging = sample_of(found)
+    options, others = drawn(), drawn() | {"people": "sampled"}
+    words = {"slightly": 1, "better": 2, "much": 3}
+
+    # Among people: each grade beside the mean of the others, each side beside the sides of the others.
+    total, n = np.nansum(given, axis=1), (~np.isnan(given)).sum(axis=1)
+    of_others = (total[item] - grade) / (n[item] - 1)
+    distance = np.bincount(item, np.abs(grade - of_others), N) / np.bincount(item, minlength=N)
+    same_side = np.array(
+        [np.mean(side[(item == i) & (person != p)] == s) for i, p, s in zip(item, person, side, strict=True)]
+    )
+
+    def of_strength(scores, size):
+        counted = np.abs(grade) == size
+        return np.bincount(item[counted], scores[counted], N), np.bincount(item[counted], minlength=N)
+
+    rows = item, person, grade
+    expected = {
+        "graded_alpha": stats.krippendorff_alpha(given, level="ordinal", **options),
+        "grade_spearman": stats.person_correlation(rows, n_items=N, method="spearman", **options),
+        "grade_pearson": stats.person_correlation(rows, n_items=N, **options),
+        "grade_distance": stats.mean_estimate(distance, bounds=(0, 6), **options),
+        **{
+            f"agreement_{word}": stats.ratio_estimate(*of_strength(same_side, size), **options)
+            for word, size in words.items()
+        },
+    }
+    shown = {name: made["people"]["measures"][name] for name in expected}
+    same(shown, expected, set(expected), of_people)
+    alpha = stats.krippendorff_alpha(given, level="ordinal", **others)
+    assert shown["graded_alpha"]["overall"]["alike"]["low"] == pytest.approx(alpha.low, rel=1e-6)
+    assert alike_names(shown) == {"graded_alpha", "grade_distance"}
+
+    # Beside the judge: its mean over orders, and each label's side in each order.
+    mean, said = np.nanmean(given, axis=1), np.full(N, NAN)
+    known = ~np.isnan(grades).any(axis=1)
+    said[known] = grades[known].mean(axis=1)
+    match = (verdicts[item] == side[:, None]).mean(axis=1)
+    expected = {
+        "grade_spearman": stats.correlation(said, mean, method="spearman", **options),
+        "grade_pearson": stats.correlation(said, mean, **options),
+        "grade_distance": stats.mean_estimate(np.abs(said - mean), bounds=(0, 6), **options),
+        **{
+            f"agreement_{word}": stats.ratio_estimate(*of_strength(match, size), **options)
+            for word, size in words.items()
+        },
+        "graded_win_rate": stats.mean_estimate((said + 3) / 6, **sampled()),
+    }
+    (row,) = made["judges"]
+    shown = {name: row["measures"][name] for name in expected}
+    same(shown, expected, set(expected), judging)
+    assert alike_names(shown) == {*expected} - {"graded_win_rate"}
+    counted = np.where(np.abs(grade) == 3, match, NAN)
+    alike = stats.crossed_mean_estimate(counted, item, person, n_items=N, **options)
+    assert shown["agreement_much"]["overall"]["alike"]["low"] == pytest.approx(alike.low, rel=1e-6)
+
+
 def credit(choices):
     return np.where(np.isnan(choices), NAN, np.where(choices == 0, 0.5, choices == 1))
 
