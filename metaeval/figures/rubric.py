@@ -286,8 +286,8 @@ def _judges(words: _Words) -> tuple[Figure, ...]:
             Figure(
                 "applicability",
                 "Agreement on applicability",
-                "Share of the criteria that may not apply of which the judge says as the target (most people, or gold) "
-                "whether they do; unparsed is wrong, and where people are divided there is no target.",
+                "Share of the criteria that may not apply of which the judge says as the target (most human "
+                "annotators, or gold) whether they do; unparsed is wrong, and divided annotators are no target.",
                 RubricJudge.applies_alike,
                 axes=_PARTS,
                 compares=True,
