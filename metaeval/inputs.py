@@ -2,7 +2,8 @@
 
 A value is a row of numbers, one for each part of its item: the one choice between a pair's responses (1, 2, 0 for a
 tie), a rating for each criterion, 1 or 0 for each question, a rank for each aspect or response (lower is better). NaN
-is what was not said, `UNSURE` where somebody said that they cannot tell. Rows are known by their external names, never
+is what was not said, `UNSURE` where somebody said that they cannot tell, `NOT_APPLICABLE` where a criterion does not
+apply. Rows are known by their external names, never
 by database keys, so the same files imported on another machine have the same hash.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.domain.scales import Scale
 from annotation.kinds import ItemKind
 from annotation.kinds.classification import UNORDERED, CategoryScheme
 from metaeval.selection.replacement import EPSILON
@@ -42,6 +44,8 @@ MOST_RESAMPLES = 200_000
 GRADES: GradeScale = "grade"
 SCORE_DIFFERENCES: GradeScale = "scores"
 UNSURE = -1.0
+NOT_APPLICABLE = math.inf
+"""No rating on any scale: -1 may be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +325,8 @@ class Inputs:
         One over the chance with which each item was drawn for labelling; None where all were certain.
     scheme : CategoryScheme
         How items to classify use their categories.
+    scales : tuple of Scale
+        By criterion, without their words; empty where all are 1 to 5.
     """
 
     kind: str
@@ -332,6 +338,7 @@ class Inputs:
     criteria: tuple[str, ...] = ()
     weights: Floats | None = None
     scheme: CategoryScheme = UNORDERED
+    scales: tuple[Scale, ...] = ()
 
     def targets(self) -> tuple[Against, ...]:
         """What judges can be compared with: the one that more items have first, people where both have as many."""
@@ -339,6 +346,11 @@ class Inputs:
         n_gold = int(self.items.has_gold.sum())
         found: list[tuple[int, Against]] = [(n_labelled, PEOPLE), (n_gold, GOLD)]
         return tuple(name for n, name in sorted(found, key=lambda entry: -entry[0]) if n)
+
+    def scales_json(self) -> list[dict[str, Any]]:
+        """The scale of each criterion as JSON; empty where all are 1 to 5."""
+        found = [scale.as_json() for scale in self.scales]
+        return found if any(found) else []
 
     def hash(self, options: Options) -> str:
         """SHA-256 of the names, the arrays and the options, in hexadecimal; docs/report-schema.md has its form."""
@@ -351,6 +363,8 @@ class Inputs:
         digest.line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
         if self.scheme != UNORDERED:
             digest.line(self.scheme.as_json())
+        if scales := self.scales_json():
+            digest.line("scales", scales)
         digest.arrays(items.gold, items.lengths, *_of_labels(labels))
         if labels.grades is not None:
             digest.line("grades of labels")
@@ -368,6 +382,8 @@ class Inputs:
         items = _Digest()
         items.line(*(getattr(self.items, name) for name in ("external_id", "cluster", "category", "subset")))
         items.line(self.items.parts, self.items.parents)
+        if scales := self.scales_json():
+            items.line("scales", scales)
         items.arrays(self.items.lengths)
         gold, labels, weights = _Digest(), _Digest(), _Digest()
         gold.arrays(self.items.gold)
@@ -460,8 +476,9 @@ def numbers_row(
     # A ranking of other parts says nothing of these.
     if kind.scale == "ranks" and (len(numbers) != len(parts) or not all(name in numbers for name in parts)):
         return nothing
+    unsure = NOT_APPLICABLE if kind.scale == "ordinal" else UNSURE
     row = [
-        math.nan if name not in numbers else UNSURE if (number := numbers[name]) is None else number
+        math.nan if name not in numbers else unsure if (number := numbers[name]) is None else number
         for name in parts
     ]
     return row + nothing[len(row) :]

@@ -15,10 +15,13 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q, Subquery
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
+from annotation.domain.scales import Scale, Scales
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
-from annotation.models import Criterion, Intervention, Label, Study, WorkRole
+from annotation.kinds.values import NO_SCALES
+from annotation.models import Intervention, Label, Study, WorkRole
 from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
+from annotation.selectors.datasets import scales_of
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.figures.sample import Ratio
@@ -29,7 +32,7 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 8
+VERSION = 9
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
@@ -92,6 +95,12 @@ class Agreement:
     over_time: tuple[Look, ...] = ()
     without_anytime: tuple[str, ...] = ()
     why_no_anytime: str = ""
+    scales: tuple[Scale, ...] = ()
+
+    @property
+    def own(self) -> KindFigures:
+        """The figures of its kind, on the scales of its criteria."""
+        return FIGURES[self.kind].on(self.scales)
 
     @property
     def is_early(self) -> bool:
@@ -105,7 +114,10 @@ class Agreement:
     @property
     def figures(self) -> list[tuple[Figure, Mapping[str, Any]]]:
         """What is known, each figure with its estimate over all labels."""
-        return [(figure, self.overall(figure.name)) for figure in _figures(self.kind, self.measures)]
+        return [
+            (figure, self.overall(figure.name))
+            for figure in (_figures(self.own, self.measures) if self.measures else ())
+        ]
 
     @property
     def _alike(self) -> list[Mapping[str, Any]]:
@@ -125,7 +137,7 @@ class Agreement:
     @property
     def columns(self) -> list[Figure]:
         """The figures that stand in the table of criteria or categories."""
-        return _columns(self.kind, self.measures)
+        return _columns(self.own, self.kind, self.measures) if self.measures else []
 
     @property
     def table(self) -> list[tuple[AgreementRow, list[tuple[Figure, Mapping[str, Any], Mapping[str, Any]]]]]:
@@ -142,17 +154,17 @@ class Agreement:
     @property
     def of_one_person(self) -> Figure:
         """What the agreement of each annotator is."""
-        return FIGURES[self.kind].of_one_person
+        return self.own.of_one_person
 
     @property
     def figure_of_everyone(self) -> Figure:
         """The figure that the annotators' own are parts of."""
-        return FIGURES[self.kind].of_people(FIGURES[self.kind].of_everyone)
+        return self.own.of_people(self.own.of_everyone)
 
     @property
     def of_everyone(self) -> Mapping[str, Any]:
         """What it is over all labels."""
-        return self.overall(FIGURES[self.kind].of_everyone)
+        return self.overall(self.own.of_everyone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +204,8 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
     if known is None:
         people: People = {}
         rows = list(_labels_read(study, people))
-        criteria: tuple[str, ...] = ()
-        if kind_of(study.kind).parts == "criteria":
-            found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
-            criteria = tuple(found.values_list("key", flat=True))
+        has_criteria = kind_of(study.kind).parts == "criteria"
+        criteria = scales_of(study.dataset_id) if has_criteria else NO_SCALES
         known = agreement_compute(
             study.kind, rows, people, criteria, places_of(study), study.dataset.category_scheme
         )
@@ -241,18 +251,19 @@ def agreement_compute(
     kind: str,
     rows: Sequence[LabelRow],
     people: People,
-    criteria: tuple[str, ...] = (),
+    criteria: Scales = NO_SCALES,
     places: Mapping[int, ItemPlace] = MappingProxyType({}),
     scheme: CategoryScheme = UNORDERED,
 ) -> Agreement:
-    """The figures of these labels, ordered by item; ``criteria`` are the keys of the dataset's, in their order.
+    """The figures of these labels, ordered by item; ``criteria`` are the scales of the dataset's, in their order.
 
     ``scheme`` is how items to classify use their categories. With the ``places`` of the study's items also what is
     valid at any time.
     """
     if kind not in FIGURES or not rows:
         return Agreement(kind)
-    figures = FIGURES[kind]
+    scales = tuple(scale.numbers for scale in criteria.values())
+    figures = FIGURES[kind].on(scales)
     sample = figures.sample(
         _inputs(kind_of(kind), rows, people, criteria, scheme), Options(n_resamples=figures.n_resamples)
     )
@@ -266,6 +277,7 @@ def agreement_compute(
     ]
     return Agreement(
         kind=kind,
+        scales=scales,
         labels=len(rows),
         items=sample.n_items,
         items_with_two=int((np.bincount(sample.labels.item) >= 2).sum()),
@@ -273,7 +285,7 @@ def agreement_compute(
         simulated=sum(simulated for _, simulated in people.values()),
         seconds=_median_known(seconds),
         measures=measures,
-        rows=tuple(_rows(kind, sample, measures)),
+        rows=tuple(_rows(figures, kind, sample, measures)),
         by_annotator=tuple(sorted(by_annotator, key=lambda row: (-row.labels, row.short_id))),
         remarks=sample.remarks_on_people(),
         **(_at_any_time(figures, sample, rows, places) if places else {}),
@@ -309,7 +321,7 @@ def _inputs(
     kind: ItemKind,
     rows: Sequence[LabelRow],
     people: People,
-    criteria: tuple[str, ...],
+    criteria: Scales,
     scheme: CategoryScheme,
 ) -> Inputs:
     """The labels as the inputs of figures; items are those that have one."""
@@ -320,7 +332,7 @@ def _inputs(
             index[row.item] = len(first)
             first.append(row)
     item = np.array([index[row.item] for row in rows], dtype=np.intp)
-    parts = _parts(kind, rows, item.tolist(), len(first), criteria)
+    parts = _parts(kind, rows, item.tolist(), len(first), tuple(criteria))
     width = max(map(len, parts))
     numbers: dict[int, int] = {}
     persons: dict[int, int] = {}
@@ -349,8 +361,9 @@ def _inputs(
             simulated=np.array([people[row.annotator][1] for row in rows], dtype=np.bool_),
             shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
         ),
-        criteria=criteria,
+        criteria=tuple(criteria),
         scheme=scheme,
+        scales=tuple(scale.numbers for scale in criteria.values()),
         weights=weights_drawn(
             [row.item for row in first], ((row.item, None, row.probability) for row in rows)
         ),
@@ -381,16 +394,18 @@ def _axis(kind: ItemKind) -> str:
     return "criterion" if kind.parts == "criteria" else "category"
 
 
-def _figures(kind: str, measures: Mapping[str, Any]) -> list[Figure]:
-    return [figure for figure in FIGURES[kind].people if figure.name in measures] if measures else []
+def _figures(figures: KindFigures, measures: Mapping[str, Any]) -> list[Figure]:
+    return [figure for figure in figures.people if figure.name in measures]
 
 
-def _columns(kind: str, measures: Mapping[str, Any]) -> list[Figure]:
+def _columns(figures: KindFigures, kind: str, measures: Mapping[str, Any]) -> list[Figure]:
     axis = _axis(kind_of(kind))
-    return [figure for figure in _figures(kind, measures) if axis in figure.axes]
+    return [figure for figure in _figures(figures, measures) if axis in figure.axes]
 
 
-def _rows(kind: str, sample: Sample, measures: Mapping[str, Any]) -> Iterator[AgreementRow]:
+def _rows(
+    figures: KindFigures, kind: str, sample: Sample, measures: Mapping[str, Any]
+) -> Iterator[AgreementRow]:
     """The table of criteria or categories: items and labels that say something of each, and its figures."""
     axis, labels = _axis(kind_of(kind)), sample.labels
     if axis == "criterion":
@@ -402,5 +417,5 @@ def _rows(kind: str, sample: Sample, measures: Mapping[str, Any]) -> Iterator[Ag
             (group.name, group.members[labels.item]) for group in sample.layout.groups if group.kind == axis
         ]
     for name, own in groups:
-        estimates = tuple(measures[figure.name][axis][name] for figure in _columns(kind, measures))
+        estimates = tuple(measures[figure.name][axis][name] for figure in _columns(figures, kind, measures))
         yield AgreementRow(name, len(np.unique(labels.item[own])), int(own.sum()), estimates)

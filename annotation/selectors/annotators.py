@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max
 
 from annotation.domain.pseudonyms import pseudonym
+from annotation.domain.scales import Scale
 from annotation.kinds import kind_of
 from annotation.models import (
     Assignment,
@@ -34,7 +35,7 @@ from annotation.selectors.datasets import aspect_keys
 from metaeval.figures import FIGURES, Figure
 from metaeval.stats import Estimate
 
-VERSION = 2  # of the cached figures
+VERSION = 3  # of the cached figures
 CACHE_SECONDS = 24 * 60 * 60
 
 FAST_FLAG = 0.2
@@ -115,13 +116,14 @@ def annotators_of(study: Study) -> StudyPeople:
     stamp = label_stamp(study)
     latest = _latest_intervention(study)
     key = f"annotators:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}:{latest}"
-    known: tuple[StudyFigures, dict[int, Estimate]] | None = cache.get(key)
+    known: tuple[StudyFigures, dict[int, Estimate], tuple[Scale, ...]] | None = cache.get(key)
     if known is None:
-        agreement = {row.annotator: row.agreement for row in agreement_so_far(study, stamp).by_annotator}
-        known = figures_compute(study.kind, answers_of(study)), agreement
+        so_far = agreement_so_far(study, stamp)
+        agreement = {row.annotator: row.agreement for row in so_far.by_annotator}
+        known = figures_compute(study.kind, answers_of(study)), agreement, so_far.scales
         cache.set(key, known, CACHE_SECONDS)
-    figures, agreements = known
-    figure = FIGURES[study.kind].of_one_person if study.kind in FIGURES else None
+    figures, agreements, scales = known
+    figure = FIGURES[study.kind].on(scales).of_one_person if study.kind in FIGURES else None
     mean = _mean_of(agreements.values())
     seen = _last_seen(study)
     rows = []

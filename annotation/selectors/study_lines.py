@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db.models import Max
 from django.utils import timezone
 
+from annotation.domain.scales import Scale
 from annotation.models import Bonus, Study
 from annotation.selectors.agreement import agreement_so_far, label_stamp
 from annotation.selectors.costly import study_key
@@ -20,7 +21,7 @@ from metaeval.figures import FIGURES, Figure
 MOST_LABELS = 5_000
 """Of a study whose agreement a list waits for; that of a larger one stands on its own page."""
 KEPT_SECONDS = 600
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ def _line(study: Study, bonus: int) -> StudyLine:
     minutes = int(timezone.now().timestamp()) // KEPT_SECONDS
     known = f"{VERSION}.{stamp}.{bonus}.{study.state}.{study.labels_wanted}.{minutes}"  # type: ignore[attr-defined]
     key = f"{study_key(study, 'line')}:{known}"
-    kept: tuple[Mapping[str, Any] | None, Decimal | None, datetime | None, str] | None = cache.get(key)
+    kept: tuple[Mapping[str, Any] | None, Decimal | None, datetime | None, str, tuple[Scale, ...]] | None = (
+        cache.get(key)
+    )
     if kept is None:
         found = agreement_so_far(study, stamp) if stamp.counted <= MOST_LABELS else None
         estimate = found.of_everyone if found is not None and found.items_with_two else None
@@ -74,7 +77,8 @@ def _line(study: Study, bonus: int) -> StudyLine:
         paid = pay_report(study).total.total if pays else None
         wanted, labels = study.labels_wanted, study.labels_accepted  # type: ignore[attr-defined]  # of the list
         pace = study_pace(study, StudyProgress(0, wanted, labels, 0, 0))
-        kept = (estimate, paid, pace.done_at, pace.reason)
+        scales = () if found is None else found.scales
+        kept = (estimate, paid, pace.done_at, pace.reason, scales)
         cache.set(key, kept, KEPT_SECONDS)
-    figures = FIGURES[study.kind]
-    return StudyLine(study, figures.of_people(figures.of_everyone), *kept)
+    figures = FIGURES[study.kind].on(kept[-1])
+    return StudyLine(study, figures.of_people(figures.of_everyone), *kept[:-1])

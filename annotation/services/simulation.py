@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from annotation.domain.presentation import shown_order
 from annotation.domain.simulation import SimulatedAnnotator, plan_labels
-from annotation.kinds import kind_of
+from annotation.kinds import ValueRules, kind_of
+from annotation.kinds.values import NO_SCALES
 from annotation.models import (
     Annotator,
     Assignment,
@@ -23,7 +24,8 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import parts_count, value_rules
+from annotation.selectors.datasets import scales_of
+from annotation.selectors.shown import parts_count
 
 
 class NotSimulatedStudyError(Exception):
@@ -56,6 +58,9 @@ def labels_simulate(
     work = study.study_items.filter(role=ItemRole.WORK)
     study_items = list(work.select_related("item__instruction").order_by("position"))
     lengths = _lengths(study)
+    has_criteria = kind_of(study.kind).parts == "criteria"
+    scales = scales_of(study.dataset_id) if has_criteria else NO_SCALES
+    rules = ValueRules(study.kind, strengths=study.strengths, scales=scales)
     plan = plan_labels(
         [row.item.instruction.category for row in study_items],
         len(people),
@@ -64,7 +69,7 @@ def labels_simulate(
         seed=seed,
     )
     labels = [
-        _label(study, row, enrollments[index], people[index], lengths.get(row.item_id, []))
+        _label(study, row, enrollments[index], people[index], lengths.get(row.item_id, []), rules)
         for row, indices in zip(study_items, plan, strict=True)
         for index in indices
     ]
@@ -111,6 +116,7 @@ def _label(
     enrollment: Enrollment,
     person: SimulatedAnnotator,
     lengths: Sequence[int],
+    rules: ValueRules,
 ) -> Label:
     item = study_item.item
     kind = kind_of(study.kind)
@@ -119,7 +125,7 @@ def _label(
         item=item.external_id,
         metadata=item.metadata,
         lengths=lengths,
-        rules=value_rules(study, item),
+        rules=rules,
     )
     now = timezone.now()
     order = shown_order(enrollment.annotator.public_id, item.pk, parts_count(study, item.pk))

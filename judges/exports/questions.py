@@ -119,6 +119,12 @@ def judge_questions(spec: JudgeSpec, criteria: Sequence[CriterionView] = ()) -> 
         raise ExportRefusedError(
             "criteria", "a rubric's criteria are its dataset's: give them with the judge."
         )
+    for each in criteria if is_rubric else ():
+        if each.scale.low < 0 or each.scale.not_applicable:
+            raise ExportRefusedError(
+                "criteria",
+                f"'{each.key}' is rated below 0 or with “not applicable”, and no rule of another tool reads that.",
+            )
     return tuple(_question(spec, info, each) for each in (criteria if is_rubric else (None,)))
 
 

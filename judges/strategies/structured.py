@@ -400,7 +400,8 @@ def _read_signed(text: str, labels: Labels) -> Said:
     folded = " ".join(unicodedata.normalize("NFKC", text).replace("−", "-").split())
     numbers = {match[0].removeprefix("+") for match in _SIGNED.finditer(folded)}
     if not numbers:
-        said = label_key(folded)
+        marked = _MARKED.fullmatch(folded[:MAX_LINE])
+        said = label_key(marked[1] if marked else folded)
         found = next(
             (label for label, words in labels.items() if said in map(label_key, (label, *words))), None
         )

@@ -10,7 +10,7 @@ from scipy import stats
 
 from annotation.kinds import kind_of
 from metaeval.figures.sample import Sample, means_by
-from metaeval.inputs import GOLD, PEOPLE, UNSURE, Booleans, Floats, Integers
+from metaeval.inputs import GOLD, NOT_APPLICABLE, PEOPLE, UNSURE, Booleans, Floats, Integers
 from metaeval.stats import EvaluatorCorrelations, capacity_curve, evaluator_correlations
 from metaeval.stats.errors import quiet
 
@@ -67,6 +67,8 @@ def _numbers(scale: str, values: Floats) -> Floats:
         return np.select([values == 1, values == 2, values == 0], [1.0, 0.0, 0.5], np.nan)
     if scale == "nominal":
         return np.where(values == UNSURE, np.nan, values)
+    if scale == "ordinal":
+        return np.where(values == NOT_APPLICABLE, np.nan, values)
     return -values if scale == "ranks" else values
 
 

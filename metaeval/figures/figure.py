@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from annotation.domain.scales import Scale
 from metaeval.figures.sample import ByCriterion, ByGroup, Crossed, CrossedRatio, JudgeSample, Part, Sample
 from metaeval.inputs import Against, Inputs, Options
 from metaeval.stats.intervals import AMOUNT
@@ -211,6 +212,8 @@ class KindFigures:
         What judges are compared with, by the option.
     scores : mapping of str
         What the score of each of the primaries is called in a choice between judges, the first one's first.
+    on_scales : callable or None
+        Of kinds with criteria, the same on other scales than 1 to 5: words and bounds depend on them.
     """
 
     sample: type[Sample]
@@ -239,6 +242,13 @@ class KindFigures:
     ranked: str = ""
     against: Mapping[Against, str] = field(default_factory=dict)
     scores: Mapping[str, ScoreWords]
+    on_scales: Callable[[tuple[Scale, ...]], KindFigures] | None = None
+
+    def on(self, scales: Sequence[Scale]) -> KindFigures:
+        """The figures of criteria on these scales: of kinds without criteria, and of 1 to 5, these."""
+        if self.on_scales is None or not any(scale.as_json() for scale in scales):
+            return self
+        return self.on_scales(tuple(scale.numbers for scale in scales))
 
     def of_judges(self, name: str) -> Figure:
         """A figure of judges by its name."""

@@ -29,7 +29,7 @@ def planned_figures(inputs: Inputs, judge: str = "", rival: str = "") -> Agreeme
     What labels of fewer people would have said is read from the same items with fewer of their labels. Without a judge
     only people's own agreement is known.
     """
-    kind = FIGURES[inputs.kind]
+    kind = FIGURES[inputs.kind].on(inputs.scales)
     chosen = [one for key in (judge, rival) for one in inputs.judges if one.fingerprint == key]
     judged = replace(inputs, judges=tuple(chosen))
     if not chosen:

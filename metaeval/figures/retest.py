@@ -17,6 +17,8 @@ from metaeval.stats import Estimate, krippendorff_alpha, self_consistency_contri
 from metaeval.stats.alpha import Level
 
 ONE_SAMPLE = "judged once: set the judge's samples to 2 or more, at a temperature above 0"
+_SAYS_NOT = -1e9
+"""In place of "not applicable", which is the same as itself: infinity minus infinity is no distance."""
 _LEVELS: dict[str, Level] = {"ordinal": "ordinal", "ranks": "ordinal"}
 
 
@@ -28,7 +30,11 @@ def agreement(judge: JudgeSample) -> Ratio | None:
     if judge.judge.samples is None:
         return mean_of(np.full(n_items, np.nan), ONE_SAMPLE)
     item, said = _requests(judge)
-    same = self_consistency_contributions(said) if len(said) else np.zeros(0)
+    same = (
+        self_consistency_contributions(np.where(np.isinf(said), _SAYS_NOT, said))
+        if len(said)
+        else np.zeros(0)
+    )
     n = np.bincount(item, minlength=n_items)
     total = np.bincount(item, weights=same, minlength=n_items)
     return mean_of(np.where(n > 0, total / np.maximum(n, 1), np.nan), ONE_SAMPLE)
@@ -41,6 +47,7 @@ def alpha(judge: JudgeSample) -> ByGroup | None:
     if judge.judge.samples is None:
         return ByGroup(lambda _: Estimate(np.nan, np.nan, np.nan, n=0, reason=ONE_SAMPLE))
     item, said = _requests(judge)
+    said = np.where(np.isinf(said), np.nan, said)
     sample = judge.sample
     options: dict[str, Any] = {
         "level": _LEVELS.get(kind_of(sample.inputs.kind).scale, "nominal"),

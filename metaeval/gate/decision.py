@@ -187,7 +187,7 @@ def decide(
         seed=options.seed,
         annotators=options.annotators,
     )
-    figure = FIGURES[gold.kind].of_judges(primary)
+    figure = FIGURES[gold.kind].on(gold.scales).of_judges(primary)
     remarks = []
     with quiet():
         checks = []
@@ -229,7 +229,7 @@ def _worst(outcomes: list[GateOutcome]) -> GateOutcome:
 
 def _target(inputs: Inputs, options: GateOptions) -> tuple[Against, str]:
     """What the judge is held against, and by which figure: the one that ranks judges in a report."""
-    kind = FIGURES[inputs.kind]
+    kind = FIGURES[inputs.kind].on(inputs.scales)
     wanted: list[Against] = [options.against] if options.against else list(inputs.targets())
     best: tuple[int, Against, str] | None = None
     for against in wanted:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from annotation.domain.scales import Scale
 from annotation.importers import DatasetBundle, ImportFileError, read_generic
 from annotation.importers.errors import quoted
-from annotation.importers.records import EMPTY
+from annotation.importers.records import EMPTY, CriterionRecord
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
 from judges.standalone.items import bundle_views
@@ -43,6 +44,7 @@ class GoldFile:
     criteria: tuple[str, ...] = ()
     n_others: int = 0
     scheme: CategoryScheme = UNORDERED
+    scales: tuple[Scale, ...] = ()
 
     def inputs(self, *judges: JudgeAnswers) -> Inputs:
         """Return what figures are computed from."""
@@ -56,6 +58,7 @@ class GoldFile:
             judges,
             criteria=self.criteria,
             scheme=self.scheme,
+            scales=self.scales,
         )
 
 
@@ -83,12 +86,18 @@ def gold_read(
         raise ImportFileError(
             path, None, "gold", "expected gold answers, or items with the labels of two annotators or more."
         )
-    criteria = tuple(each.key for each in _criteria(bundle)) if of_kind.parts == "criteria" else ()
+    declared = _criteria(bundle) if of_kind.parts == "criteria" else []
+    criteria, scales = (
+        tuple(each.key for each in declared),
+        tuple(each.rated_on.numbers for each in declared),
+    )
     scheme = UNORDERED if bundle.categories is None else bundle.categories.scheme
-    return GoldFile(path, kind, views, items, labels, criteria, len(bundle.items) - len(views), scheme)
+    return GoldFile(
+        path, kind, views, items, labels, criteria, len(bundle.items) - len(views), scheme, scales
+    )
 
 
-def _criteria(bundle: DatasetBundle) -> list[Any]:
+def _criteria(bundle: DatasetBundle) -> list[CriterionRecord]:
     return sorted(bundle.criteria, key=lambda each: each.position)
 
 

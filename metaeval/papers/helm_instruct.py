@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.rubric import KIND, RubricSample
+from metaeval.figures.ratings import RubricSample
+from metaeval.figures.rubric import KIND
 from metaeval.figures.sample import Ratio, means_by
 from metaeval.inputs import Booleans, Floats, Inputs
 from metaeval.papers.data import PaperData

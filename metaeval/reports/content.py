@@ -43,7 +43,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
     """
     if not len(inputs.items):
         raise ReportError(f"{inputs.name} has no items of the kind {kind_of(inputs.kind).label.lower()}.")
-    kind = FIGURES[inputs.kind]
+    kind = FIGURES[inputs.kind].on(inputs.scales)
     sample = kind.sample(inputs, options)
     judges, n = sample.judges, len(sample.judges)
     with quiet():
@@ -75,6 +75,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
             **{name: inputs.facts[name] for name in ("dataset", "study", "sweep")},
             targets=list(inputs.targets()) if "against" in kind.options else [],
             criteria=list(inputs.criteria),
+            scales=inputs.scales_json() or None,
             items=_items(kind, sample, targets),
             people=_people(kind, sample),
             gold=gold_measures(kind, sample),

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NotRequired, TypedDict
 
+from annotation.domain.scales import Scale
 from metaeval.figures import FIGURES, Figure, KindFigures
 from metaeval.reports.upgrade import upgraded
 from metaeval.selection.verdict import VerdictKind
@@ -164,21 +165,23 @@ class ReportContent:
     parts: dict[str, Any] | None = None
     evaluators: dict[str, Any] | None = None
     capacity: dict[str, Any] | None = None
+    scales: list[dict[str, Any]] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was,
-        ``parts``, ``evaluators`` and ``capacity`` since they are kept.
+        ``parts``, ``evaluators`` and ``capacity`` since they are kept, ``scales`` where one is not 1
+        to 5.
         """
         plain: dict[str, Any] = {"schema": SCHEMA} | _listed(self)
-        for name in ("planned", "parts", "evaluators", "capacity"):
+        for name in ("planned", "parts", "evaluators", "capacity", "scales"):
             if plain[name] is None:
                 del plain[name]
         return plain
 
     @property
     def figures(self) -> KindFigures:
-        """The figures of its kind."""
-        return FIGURES[self.kind]
+        """The figures of its kind, on the scales of its criteria."""
+        return FIGURES[self.kind].on([Scale.of_json(scale) for scale in self.scales or ()])
 
     @property
     def primary_figure(self) -> Figure:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
-from annotation.selectors.datasets import criteria_for_judging, items_of, response_lengths
+from annotation.selectors.datasets import items_of, response_lengths, scales_of
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
@@ -79,9 +79,8 @@ def inputs_read(
     of_kind = kind_of(kind)
     rows = _item_rows(dataset, kind, sweep)
     place = {row["pk"]: k for k, row in enumerate(rows)}
-    criteria = (
-        tuple(key for key, *_ in criteria_for_judging(dataset.pk)) if of_kind.parts == "criteria" else ()
-    )
+    scales = scales_of(dataset.pk) if of_kind.parts == "criteria" else {}
+    criteria = tuple(scales)
     items = _items(dataset, of_kind, rows, criteria)
     asked = _asked(of_kind, items.external_id, sweep)
     chosen = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judges)
@@ -99,6 +98,7 @@ def inputs_read(
         judges=_judges(dataset, of_kind, place, items, chosen, asked, has_grades=labels.grades is not None),
         criteria=criteria,
         scheme=dataset.category_scheme,
+        scales=tuple(scale.numbers for scale in scales.values()),
         weights=sampling_weights(dataset, study, items.external_id, reader, kind),
     )
     return FIGURES[kind].with_baselines(found) if FIGURES[kind].shows_baselines else found

@@ -29,7 +29,7 @@ from tests.metaeval.reports.kind_values import (
 )
 
 
-@pytest.mark.parametrize("name", ["rubric", "rankings", "sample"])
+@pytest.mark.parametrize("name", ["rating_scales", "ratings", "rankings", "sample"])
 def test_examples(name):
     module = importlib.import_module(f"metaeval.figures.{name}")
     assert doctest.testmod(module, extraglobs={"np": np}).failed == 0

@@ -105,7 +105,7 @@ def test_an_interval_for_any_time_counts_finished_instructions_as_they_were_fini
         ]
         people = {row.annotator: (str(row.annotator), False) for row in rows}
         return agreement_compute(
-            "pairwise", sorted(rows, key=lambda row: row.item), people, (), places
+            "pairwise", sorted(rows, key=lambda row: row.item), people, {}, places
         ).anytime
 
     found = at_any_time(given)

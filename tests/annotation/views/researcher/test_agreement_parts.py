@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from django.core.cache import cache
 
+from annotation.domain.scales import STANDARD
 from annotation.models import Item, Label
 from annotation.selectors.agreement import LabelRow, agreement_compute, agreement_so_far
 from metaeval.stats import krippendorff_alpha, rank_agreement
@@ -31,7 +32,7 @@ def ratings(*table):
 
 
 def rubric(labels, people=PEOPLE):
-    return agreement_compute("rubric", labels, people, CRITERIA)
+    return agreement_compute("rubric", labels, people, dict.fromkeys(CRITERIA, STANDARD))
 
 
 def overall(found, *names):
