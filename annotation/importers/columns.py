@@ -282,10 +282,12 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         data[flat] = value
         named[flat] = named.get(field, field)
     elif judge is not None:
-        # A judge's preference between 1 and 2 is its probability of the second; the verdict is the nearer one.
+        verdict: dict[str, Any] = {"judge": judge, "value": value}
+        # A judge's preference between 1 and 2 is one more than its probability of the second; the verdict is the
+        # nearer one, and the probability, here of the first, is kept.
         if isinstance(stated, float) and 1 < stated < 2:
-            value = 0 if stated in TIES else 1 + (stated > 1.5)
-        verdict = {"judge": judge, "value": value}
+            verdict["value"] = 0 if stated in TIES else 1 + (stated > 1.5)
+            verdict["probability"] = 2 - stated
         data["verdicts"] = [*row.items("verdicts"), verdict]
         named["verdicts"] = named.get(field, field)
     else:

@@ -80,12 +80,15 @@ COLUMNS = ColumnTypes(
     text=lambda name: name.startswith("response_"),
 )
 
-VERDICT_FIELDS = ("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2")
+VERDICT_FIELDS = (
+    *("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2"),
+    "probability",
+)
 VERDICT_COLUMNS = ColumnTypes(
     known=lambda name: name in VERDICT_FIELDS,
     names=VERDICT_FIELDS,
     required=("item", "judge", "verdict"),
-    value=lambda name: name in ("order", "verdict", "score_1", "score_2"),
+    value=lambda name: name in ("order", "verdict", "score_1", "score_2", "probability"),
 )
 
 
@@ -301,6 +304,8 @@ def _instruction(
 def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: ValueRules) -> None:
     scores = read_scores(cell.row, cell.scores, rules.n_responses)
     value = None if cell.value is None else read_value(cell.row, cell.field, cell.value, rules)
+    if cell.probability is not None and "choice" not in (value or {}):
+        cell.row.fail("probability", f"expected it of pairs alone; the item is of kind {rules.kind}.")
     builder.verdict(
         cell.row,
         item=item,
@@ -312,6 +317,7 @@ def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: Va
         raw=cell.raw,
         model=cell.model,
         strategy=cell.strategy,
+        details=EMPTY if cell.probability is None else {"probability": cell.probability},
     )
 
 

@@ -26,10 +26,11 @@ from annotation.importers import (
     read_summeval,
 )
 from annotation.peers.argilla import read_argilla
+from annotation.peers.hugging_face import read_hugging_face
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
 
-GENERIC = "generic"
+GENERIC, HUGGING_FACE = "generic", "huggingface"
 ZIP = ".zip"
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 ROWS = (".jsonl", ".json", ".parquet")
@@ -71,6 +72,9 @@ _TABLE, _PEOPLE, _JUDGES, _TOOLS = (
 FORMATS: Mapping[str, DatasetFormat] = {
     GENERIC: DatasetFormat(
         "JSONL, JSON, CSV, TSV or Parquet, one item per row", TABLES, read_generic, _TABLE
+    ),
+    HUGGING_FACE: DatasetFormat(
+        "Hugging Face datasets, a zip of the folder", (ZIP,), read_hugging_face, _TABLE
     ),
     "alpaca-human": DatasetFormat("AlpacaEval's human annotations", (".json",), read_alpaca_human, _PEOPLE),
     "alternative-annotators": DatasetFormat(
