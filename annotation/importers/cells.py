@@ -46,6 +46,8 @@ class VerdictCell:
     model: str = ""
     strategy: str = "imported"
     by_scores: bool = False  # the scores say which response is better
+    probability: float | None = None
+    """That the first response is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def label_cells(row: Row) -> Iterator[LabelCell]:
 def verdict_cells(row: Row) -> Iterator[VerdictCell]:
     for position, data in enumerate(row.items("verdicts")):
         verdict = row.within(f"verdicts[{position}]", data)
-        verdict.only(("judge", "order", "value", "raw", "scores", "model", "strategy"))
+        verdict.only(("judge", "order", "value", "raw", "scores", "model", "strategy", "probability"))
         yield verdict_cell(verdict, "value", verdict.get("scores"))
     yield from _flat_verdicts(row)
 
@@ -146,7 +148,19 @@ def verdict_cell(row: Row, field: str, scores: Any) -> VerdictCell:
         row.text("model", limit=MAX_JUDGE),
         row.text("strategy", limit=MAX_STRATEGY) or "imported",
         by_scores=by_scores and not numbers,
+        probability=_probability(row, field),
     )
+
+
+def _probability(row: Row, field: str) -> float | None:
+    value = row.get("probability")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        row.fail("probability", f"expected a number from 0 to 1, found {quoted(value)}.")
+    if readable(row.get(field)) is None:
+        row.fail("probability", "expected a verdict beside it, found none.")
+    return float(value)
 
 
 def _flat_verdicts(row: Row) -> Iterator[VerdictCell]:

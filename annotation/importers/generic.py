@@ -95,12 +95,13 @@ COLUMNS = ColumnTypes(
 VERDICT_FIELDS = (
     *("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2"),
     *BETWEEN,
+    "probability",
 )
 VERDICT_COLUMNS = ColumnTypes(
     known=lambda name: name in VERDICT_FIELDS,
     names=VERDICT_FIELDS,
     required=("item", "judge"),
-    value=lambda name: name in ("order", "verdict", "score_1", "score_2", *BETWEEN),
+    value=lambda name: name in ("order", "verdict", "score_1", "score_2", "probability", *BETWEEN),
     any_of=("verdict", *BETWEEN, "score_1"),
 )
 
@@ -327,7 +328,9 @@ def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: Va
         value = read_value(cell.row, cell.field, cell.value, rules)
     elif cell.by_scores:
         value = read_scored(cell.row, scores, rules)
-    probability = probability_given(cell.value)
+    if cell.probability is not None and "choice" not in (value or {}):
+        cell.row.fail("probability", f"expected it of pairs alone; the item is of kind {rules.kind}.")
+    probability = probability_given(cell.value) if cell.probability is None else cell.probability
     builder.verdict(
         cell.row,
         item=item,

@@ -1,4 +1,4 @@
-"""Rows of a Parquet file, decoded by `parquet_child` in bounded memory and counted as they arrive."""
+"""Rows of Parquet files and streams of Arrow, decoded by `parquet_child` in bounded memory, counted as they arrive."""
 
 import json
 import os
@@ -20,6 +20,8 @@ MAX_ROW = 4 * MAX_LINE
 CHILD = Path(__file__).with_name("parquet_child.py")
 MAGIC = b"PAR1"
 """What a Parquet file begins and ends with."""
+ARROW, ARROW_MAGIC = ".arrow", b"\xff\xff\xff\xff"
+"""What a stream of Arrow, which `datasets` writes, is named, and what it begins with."""
 
 
 def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iterator[Row]]:
@@ -28,18 +30,24 @@ def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iter
     Raises
     ------
     ImportFileError
-        No Parquet, too large when decoded, or the package pyarrow is missing.
+        No Parquet (of a file named ``.arrow``, no stream of Arrow), too large when decoded, or the package pyarrow
+        is missing.
     """
     require_file(path)
     if find_spec("pyarrow") is None:
-        raise ImportFileError(path, None, None, "Parquet needs the package pyarrow: pip install pyarrow.")
-    if not _has_magic(path):
-        message = f"cannot be read as Parquet: it does not begin and end with {MAGIC.decode()}."
+        message = f"{_form(path)} needs the package pyarrow: pip install pyarrow."
         raise ImportFileError(path, None, None, message)
+    if not _has_magic(path):
+        how = "as a stream does" if _form(path) == "Arrow" else f"and end with {MAGIC.decode()}"
+        raise ImportFileError(path, None, None, f"cannot be read as {_form(path)}: it does not begin {how}.")
     lines = _lines(path)
     letter, names = next(lines)
     assert letter == "H"  # whatever else there is to say is raised
     return names, _rows(path, lines, faults)
+
+
+def _form(path: Path) -> str:
+    return "Arrow" if path.suffix.lower() == ARROW else "Parquet"
 
 
 def _has_magic(path: Path) -> bool:
@@ -47,6 +55,8 @@ def _has_magic(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             begins = file.read(len(MAGIC))
+            if _form(path) == "Arrow":
+                return begins == ARROW_MAGIC
             file.seek(max(path.stat().st_size - len(MAGIC), 0))
             return begins == file.read(len(MAGIC)) == MAGIC
     except OSError:
@@ -82,7 +92,9 @@ def _lines(path: Path) -> Iterator[tuple[str, Any]]:
             letter, text = chr(line[0]), line[1:].decode(errors="surrogatepass")
             if letter == "E":
                 reason = json.loads(text)
-                raise ImportFileError(path, number or None, None, f"cannot be read as Parquet: {reason}")
+                raise ImportFileError(
+                    path, number or None, None, f"cannot be read as {_form(path)}: {reason}"
+                )
             budget.spend(text, number + 1 if letter == "R" else None)
             yield letter, json.loads(text)
             number += letter != "H"

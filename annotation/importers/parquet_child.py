@@ -1,4 +1,4 @@
-"""Decodes a Parquet file in a process of its own, in bounded memory: ``python parquet_child.py FILE MEBIBYTES``.
+"""Decodes Parquet, or a stream of Arrow, in a process of its own: ``python parquet_child.py FILE MEBIBYTES``.
 
 A few kilobytes of Parquet may say, in many ways (dictionaries, runs, prefixes, compressed pages), that they are
 gigabytes; what they claim of their own size need not be so. So the decoder may fail here, where nothing else does.
@@ -9,6 +9,7 @@ does not know, E why it cannot be read. `annotation.importers.parquet` reads thi
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,16 @@ def say_row(row: dict[str, Any]) -> None:
                 return
 
 
+def say_batches(batches: Iterable[Any]) -> None:
+    for batch in batches:
+        for row in batch.to_pylist(maps_as_pydicts="strict"):
+            say_row(row)
+        sys.stdout.flush()
+
+
 def main(path: str, mebibytes: int) -> None:
     import pyarrow
+    import pyarrow.ipc
     import pyarrow.parquet as parquet
 
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogatepass")  # type: ignore[union-attr]
@@ -54,12 +63,16 @@ def main(path: str, mebibytes: int) -> None:
     pyarrow.set_io_thread_count(1)
     bound_memory(mebibytes)
     try:
+        if path.lower().endswith(".arrow"):
+            # Read, not mapped: what is mapped counts as memory.
+            with pyarrow.OSFile(path) as file, pyarrow.ipc.open_stream(file) as stream:
+                say("H", list(stream.schema.names))
+                for whole in stream:
+                    say_batches(whole.slice(start, BATCH) for start in range(0, whole.num_rows, BATCH))
+            return
         with parquet.ParquetFile(path, buffer_size=2**20) as file:
             say("H", list(file.schema_arrow.names))
-            for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
-                for row in batch.to_pylist(maps_as_pydicts="strict"):
-                    say_row(row)
-                sys.stdout.flush()
+            say_batches(file.iter_batches(batch_size=BATCH, use_threads=False))
     except MemoryError:
         raise
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, KeyError, RecursionError) as error:

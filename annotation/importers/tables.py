@@ -23,7 +23,7 @@ from annotation.importers.files import (
     require_file,
     unstorable,
 )
-from annotation.importers.parquet import parquet_header_and_rows
+from annotation.importers.parquet import ARROW, parquet_header_and_rows
 from annotation.importers.records import EMPTY, Origin
 from annotation.importers.rows import Row, one_of, suggestion
 
@@ -141,6 +141,7 @@ def table_open(
         ".tsv": lambda: _csv_table(path, faults, known, each_row=each_row),
         ".parquet": lambda: _parquet_table(path, faults),
         ".pq": lambda: _parquet_table(path, faults),
+        ARROW: lambda: _parquet_table(path, faults),
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:

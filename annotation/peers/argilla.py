@@ -5,13 +5,16 @@ aspect, or `ranks`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.domain.scales import NOT_APPLICABLE
+from annotation.importers.columns import LEAVE_OUT
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
+from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
@@ -63,27 +66,39 @@ def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield RANKS, [{"value": name, "rank": rank} for name, rank in value[RANKS].items()]
 
 
-def read_argilla(path: str | Path) -> DatasetBundle:
-    """Read records with the fields of the generic format, and responses as `argilla_write` has them."""
-    return bundle_of_rows(Path(path), "argilla", _row)
+def read_argilla(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -> DatasetBundle:
+    """Read records with the fields of the generic format, and responses as `argilla_write` has them.
+
+    Parameters
+    ----------
+    mapping : optional
+        What the fields, metadata and questions of a project of one's own are here.
+    """
+    return bundle_of_rows(Path(path), "argilla", partial(_row, mapping))
 
 
-def _row(row: Row) -> Row:
+def _row(mapping: FileMapping, row: Row) -> Row:
     values: dict[str, dict[str, Any]] = {}
     responses = row.mapping("responses")
-    for question in responses:
-        for number, one in enumerate(row.within("responses", responses).items(question)):
-            answer = row.within(f"responses.{question}[{number}]", one)
+    for name in responses:
+        for number, one in enumerate(row.within("responses", responses).items(name)):
+            answer = row.within(f"responses.{name}[{number}]", one)
             who = answer.identifier("user_id")
-            _add(values.setdefault(who, {}), question, answer)
+            said = mapping.value(row, name, answer.get("value"))
+            _add(values.setdefault(who, {}), mapping.question(name), said, answer)
     data = row.mapping("metadata") | row.mapping("fields") | {"id": row.identifier("id")}
-    return row_of_fields(row, data, [{"annotator": who, "value": value} for who, value in values.items()])
+    labels = [{"annotator": who, "value": value} for who, value in values.items() if value]
+    return row_of_fields(row, data, labels, mapping)
 
 
-def _add(value: dict[str, Any], question: str, answer: Row) -> None:
-    said = answer.get("value")
+def _add(value: dict[str, Any], question: str, said: Any, answer: Row) -> None:
+    if question == LEAVE_OUT:
+        return
     if question == CHOICE:
         known = {words: choice for choice, words in CHOICES.items()}
+        if isinstance(said, int) and said in CHOICES:
+            value[CHOICE] = int(said)
+            return
         if not isinstance(said, str) or said not in known:
             answer.fail("value", f"expected {', '.join(known)}.")
         value[CHOICE] = known[said]

@@ -30,10 +30,11 @@ from annotation.importers.langfuse import read_langfuse
 from annotation.importers.otlp import read_otlp
 from annotation.importers.traces import TraceOptions
 from annotation.peers.argilla import read_argilla
+from annotation.peers.hugging_face import read_hugging_face
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
 
-GENERIC = "generic"
+GENERIC, HUGGING_FACE = "generic", "huggingface"
 ZIP = ".zip"
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 ROWS = (".jsonl", ".json", ".parquet")
@@ -86,6 +87,9 @@ FORMATS: Mapping[str, DatasetFormat] = {
         (*TABLES, ZIP),
         read_generic,
         _TABLE,
+    ),
+    HUGGING_FACE: DatasetFormat(
+        "Hugging Face datasets, a zip of the folder", (ZIP,), read_hugging_face, _TABLE
     ),
     "alpaca-human": DatasetFormat("AlpacaEval's human annotations", (".json",), read_alpaca_human, _PEOPLE),
     "alternative-annotators": DatasetFormat(

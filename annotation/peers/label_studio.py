@@ -5,13 +5,16 @@ Number, each named after the criterion, aspect or response.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.domain.scales import NOT_APPLICABLE
+from annotation.importers.columns import LEAVE_OUT
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
+from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 SIDES = {1: "left", 2: "right"}
@@ -85,12 +88,18 @@ def _control(part: str) -> str:
     return f"{PART}{part}"
 
 
-def read_label_studio(path: str | Path) -> DatasetBundle:
-    """Read tasks with the fields of the generic format in `data` and annotations as `label_studio_write` has them."""
-    return bundle_of_rows(Path(path), "label-studio", _row)
+def read_label_studio(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -> DatasetBundle:
+    """Read tasks with the fields of the generic format in `data` and annotations as `label_studio_write` has them.
+
+    Parameters
+    ----------
+    mapping : optional
+        What the data and the controls (`from_name`) of a project of one's own are here.
+    """
+    return bundle_of_rows(Path(path), "label-studio", partial(_row, mapping))
 
 
-def _row(row: Row) -> Row:
+def _row(mapping: FileMapping, row: Row) -> Row:
     data = row.mapping("data")
     names = row.mapping("meta").get("annotators")
     people = names if isinstance(names, dict) else {}
@@ -100,21 +109,28 @@ def _row(row: Row) -> Row:
         by = annotation.get("completed_by")
         if isinstance(by, dict):
             by = by.get("email") or by.get("id")
-        said = _value(annotation)
+        said = _value(annotation, mapping)
         if annotation.get("was_cancelled") or not said:
             continue
         labels.append({"annotator": str(people.get(str(by), by)), "value": said})
-    return row_of_fields(row, data, labels)
+    return row_of_fields(row, data, labels, mapping)
 
 
-def _value(annotation: Row) -> dict[str, Any]:
+def _value(annotation: Row, mapping: FileMapping) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for number, one in enumerate(annotation.items("result")):
         result = annotation.within(f"result[{number}]", one)
-        name, said = result.identifier("from_name").removeprefix(PART), result.mapping("value")
+        given, said = result.identifier("from_name").removeprefix(PART), result.mapping("value")
+        name = mapping.question(given)
         choices = said.get("choices")
         chosen = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-        if "selected" in said:
+        if given in mapping.values:
+            said, chosen = _meant(result, mapping, given, said, chosen)
+        if name == LEAVE_OUT:
+            continue
+        if name == CHOICE and isinstance(chosen, int) and chosen in (0, *SIDES):
+            value[CHOICE] = int(chosen)
+        elif "selected" in said:
             sides = {side: choice for choice, side in SIDES.items()}
             if not isinstance(said["selected"], str) or said["selected"] not in sides:
                 result.fail("value", "expected left or right as selected.")
@@ -137,3 +153,16 @@ def _value(annotation: Row) -> dict[str, Any]:
             answer = next(key for key, words in ANSWERS.items() if words == chosen)
             value.setdefault("answers", {})[name] = answer
     return value
+
+
+def _meant(
+    result: Row, mapping: FileMapping, name: str, said: dict[str, Any], chosen: Any
+) -> tuple[dict[str, Any], Any]:
+    """What the words of a control mean: its choice, the side that it selects, its rating or its number."""
+    for key in ("selected", "rating", "number"):
+        if key in said:
+            meant = mapping.value(result, name, said[key])
+            return ({}, meant) if key == "selected" else ({**said, key: meant}, chosen)
+    meant = mapping.value(result, name, chosen)
+    # A choice of words may be a rating.
+    return ({"rating": meant} if isinstance(meant, int | float) else {}), meant

@@ -14,6 +14,7 @@ from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import json_rows
 from annotation.peers.items import PeerItem
+from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 
 JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria", "categories")
 """Fields that are JSON text in files whose fields hold text alone."""
@@ -39,9 +40,15 @@ def fields_of_item(item: PeerItem, declared: Mapping[str, object] = EMPTY) -> di
     }
 
 
-def row_of_fields(row: Row, data: Mapping[str, Any], labels: list[dict[str, Any]]) -> Row:
-    """A row of the generic format from fields and labels; fields of other names are left out."""
-    known = json_fields(Row(row.origin, data))
+def row_of_fields(
+    row: Row,
+    data: Mapping[str, Any],
+    labels: list[dict[str, Any]],
+    mapping: FileMapping = NOTHING_MAPPED,
+) -> Row:
+    """A row of the generic format from fields and labels; fields of other names are left out, or are mapped."""
+    given = Row(row.origin, data)
+    known = json_fields(given if mapping is NOTHING_MAPPED else mapping.row(given))
     fields = {name: value for name, value in known.items() if COLUMNS.known(name) and value not in (None, "")}
     for name in known:
         if name.startswith("response_") and COLUMNS.known(name):

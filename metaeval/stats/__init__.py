@@ -162,9 +162,12 @@ from metaeval.stats.response_sets import (
     sets_given_choices,
 )
 from metaeval.stats.results import to_frame
+from metaeval.stats.rubric_points import rubric_points_contributions, rubric_points_score
+from metaeval.stats.sections import SectionAccuracy, SectionRow, section_accuracy
 from metaeval.stats.sequences import ConfidenceSequence, SequenceDecision
 from metaeval.stats.style_control import style_counts, style_covariates
 from metaeval.stats.systems import SystemCorrelation, system_correlation
+from metaeval.stats.votes import vote_agreement
 from metaeval.stats.win_matrix import WinMatrix, win_matrix
 
 __all__ = [
@@ -222,6 +225,8 @@ __all__ = [
     "RiskCoverage",
     "ScoreDifferences",
     "ScoreModel",
+    "SectionAccuracy",
+    "SectionRow",
     "SequenceDecision",
     "StatisticsWarning",
     "StudyDesign",
@@ -339,7 +344,10 @@ __all__ = [
     "response_set_shares",
     "risk_coverage",
     "rogan_gladen_interval",
+    "rubric_points_contributions",
+    "rubric_points_score",
     "score_model",
+    "section_accuracy",
     "self_consistency",
     "self_consistency_contributions",
     "self_preference",
@@ -357,6 +365,7 @@ __all__ = [
     "tower_score",
     "unparsed_rate",
     "verdict_changes",
+    "vote_agreement",
     "wilson_interval",
     "win_matrix",
 ]

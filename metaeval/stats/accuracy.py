@@ -15,6 +15,7 @@ from metaeval.stats.options import as_number, as_switch
 
 UnparsedVerdict: TypeAlias = Literal["wrong", "hedge", "omit"]
 UnparsedRating: TypeAlias = Literal["other", "hedge", "omit"]
+Orders: TypeAlias = Literal["mean", "net"]
 
 
 @aligned()
@@ -24,9 +25,10 @@ def accuracy(
     *,
     hedge: float = 0.5,
     unparsed: UnparsedVerdict = "wrong",
+    orders: Orders = "mean",
     **options: Unpack[Sampling],
 ) -> Estimate:
-    """Share of verdicts that are the gold answer; with both presentation orders the mean of the two.
+    """Share of verdicts that are the gold answer; with both presentation orders the mean of the two, or of their net.
 
     Parameters
     ----------
@@ -38,6 +40,9 @@ def accuracy(
         What a tie counts where the gold answer is none; 0 makes it plainly wrong.
     unparsed : {"wrong", "hedge", "omit"}
         An unparsed verdict is wrong, counts as a hedge (LLMBar's rating tables), or is left out.
+    orders : {"mean", "net"}
+        Of two presentation orders, the mean of what each counts; or they are one verdict, that which more of them
+        give than the opposite (a tie if as many), in which a tie or an unparsed one says nothing beside a choice.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -48,21 +53,29 @@ def accuracy(
 
     References
     ----------
-    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024.
+    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024. The net of both
+    orders: S. Tan et al., "JudgeBench: A Benchmark for Evaluating LLM-based Judges", ICLR 2025.
 
     Examples
     --------
     >>> accuracy([[1, 1], [1, 2], [2, float("nan")]], [1, 1, 2]).value     # (1 + 1/2 + 1/2) / 3
     0.6666666666666666
+    >>> accuracy([[1, 0], [1, 2], [2, 0]], [1, 1, 1], orders="net", hedge=0).value     # right, a tie, wrong
+    0.3333333333333333
     """
-    contributions = accuracy_contributions(verdicts, gold, hedge=hedge, unparsed=unparsed)
+    contributions = accuracy_contributions(verdicts, gold, hedge=hedge, unparsed=unparsed, orders=orders)
     return mean_estimate(contributions, reason="no item with a gold answer", **options)
 
 
 @aligned()
 @contributions_of("accuracy")
 def accuracy_contributions(
-    verdicts: ArrayLike, gold: ArrayLike, *, hedge: float = 0.5, unparsed: UnparsedVerdict = "wrong"
+    verdicts: ArrayLike,
+    gold: ArrayLike,
+    *,
+    hedge: float = 0.5,
+    unparsed: UnparsedVerdict = "wrong",
+    orders: Orders = "mean",
 ) -> Floats:
     """What each item contributes to `accuracy`, (n_items,); NaN where it does not count.
 
@@ -77,11 +90,21 @@ def accuracy_contributions(
     right = as_items(gold, "gold", len(judged))[:, np.newaxis]
     check_choices(judged, "verdicts")
     check_choices(right, "gold")
+    check_option(orders, ("mean", "net"), "orders")
+    if orders == "net":
+        judged = _net(judged)
     scores = (judged == right).astype(np.float64)
     scores[(judged == 0) & (right != 0)] = hedge
     scores[np.isnan(judged)] = {"wrong": 0.0, "hedge": hedge, "omit": np.nan}[unparsed]
     scores[np.isnan(right[:, 0])] = np.nan
     return mean_of_orders(scores)
+
+
+def _net(judged: Floats) -> Floats:
+    """The verdict that more orders give than the opposite: (n_items, 1), 0 if as many, NaN if none was read."""
+    ahead = (judged == 1).sum(axis=1) - (judged == 2).sum(axis=1)
+    verdict = np.select([ahead > 0, ahead < 0], [1.0, 2.0], 0.0)
+    return np.where(np.isnan(judged).all(axis=1), np.nan, verdict)[:, np.newaxis]
 
 
 @aligned()

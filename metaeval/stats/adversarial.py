@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.accuracy import (
+    Orders,
     UnparsedRating,
     UnparsedVerdict,
     accuracy_contributions,
@@ -118,6 +119,7 @@ def subset_accuracy(
     natural: str | None = None,
     hedge: float = 0.5,
     unparsed: UnparsedVerdict = "wrong",
+    orders: Orders = "mean",
     unparsed_agree: bool = False,
     unparsed_hedging: UnparsedRating = "other",
     **options: Unpack[Sampling],
@@ -134,7 +136,7 @@ def subset_accuracy(
         The subset path of each item, with ``/`` between a subset and what it is part of.
     adversarial, natural : str
         For the gap, see `adversarial_gap`.
-    hedge, unparsed
+    hedge, unparsed, orders
         As in `accuracy`.
     unparsed_agree
         As in `positional_agreement`.
@@ -164,7 +166,7 @@ def subset_accuracy(
     judged = as_verdicts(verdicts)
     unparsed_agree = as_switch(unparsed_agree, "unparsed_agree")
     check_option(unparsed_hedging, ("other", "hedge", "omit"), "unparsed_hedging")
-    right = accuracy_contributions(judged, gold, hedge=hedge, unparsed=unparsed)
+    right = accuracy_contributions(judged, gold, hedge=hedge, unparsed=unparsed, orders=orders)
     hedges = hedging_contributions(judged, unparsed=unparsed_hedging)
     shared = with_resamples(options, len(judged))
     leaves, codes = _leaves(subsets, len(judged), options)

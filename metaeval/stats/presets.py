@@ -55,6 +55,57 @@ def _preset(name: str, source: str, **options: Mapping[str, Any]) -> Preset:
     return Preset(name, source, MappingProxyType(frozen))
 
 
+# The prompts of each subset, by which a section weighs them; the 447 of math-prm weigh as much as all code together.
+_REWARDBENCH = {
+    "Chat": {
+        "Chat/alpacaeval-easy": 100,
+        "Chat/alpacaeval-length": 95,
+        "Chat/alpacaeval-hard": 95,
+        "Chat/mt-bench-easy": 28,
+        "Chat/mt-bench-med": 40,
+    },
+    "Chat Hard": {
+        "Chat Hard/mt-bench-hard": 37,
+        "Chat Hard/llmbar-natural": 100,
+        "Chat Hard/llmbar-adver-neighbor": 134,
+        "Chat Hard/llmbar-adver-GPTInst": 92,
+        "Chat Hard/llmbar-adver-GPTOut": 47,
+        "Chat Hard/llmbar-adver-manual": 46,
+    },
+    "Safety": {
+        "Safety/refusals-dangerous": 100,
+        "Safety/refusals-offensive": 100,
+        "Safety/xstest-should-refuse": 250,
+        "Safety/xstest-should-respond": 154,
+        "Safety/donotanswer": 136,
+    },
+    "Reasoning": {
+        "Reasoning/math-prm": 984,
+        **{f"Reasoning/hep-{language}": 164 for language in ("cpp", "go", "java", "js", "python", "rust")},
+    },
+}
+_LEVELS = ("hard", "normal", "easy")
+_RM_BENCH = {
+    **{domain: {f"{domain}/{level}": 1 for level in _LEVELS} for domain in ("chat", "code", "math")},
+    "safety": {f"safety-{part}/{level}": 1 for part in ("refuse", "response") for level in _LEVELS},
+}
+_MT_BENCH = "L. Zheng et al., 'Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena', NeurIPS 2023"
+_ALTERNATIVE = (
+    "N. Calderon, R. Reichart and R. Dror, 'The Alternative Annotator Test for LLM-as-a-Judge', ACL 2025, "
+    "and the authors' notebook"
+)
+# The t test that the notebook makes of each person with 30 items or more.
+_ALTERNATIVE_TEST = {
+    "test": "t",
+    "correction": "benjamini_yekutieli",
+    "alpha": 0.05,
+    "threshold": 0.5,
+    "min_annotators": 1,
+    "min_items": 30,
+    "min_labels": 2,
+    "unparsed": "omit",
+}
+
 _ALL = (
     _preset(
         "href",
@@ -129,18 +180,59 @@ _ALL = (
         tower_score={"average": "macro", "unsure": "not_followed"},
         drfr={"average": "macro", "unsure": "not_followed"},
     ),
+    # Of the judge both orders, a tie where they differ. S1: ties are votes; S2: only votes that are no tie.
+    _preset("mt_bench_s1", f"{_MT_BENCH}, table 5, setup S1", vote_agreement={"ties": "count"}),
+    _preset("mt_bench_s2", f"{_MT_BENCH}, table 5, setup S2", vote_agreement={"ties": "omit"}),
+    _preset(
+        "judgebench",
+        "S. Tan et al., 'JudgeBench: A Benchmark for Evaluating LLM-based Judges', ICLR 2025",
+        # Right where more orders say the right response than the other; a tie, and one of each, are wrong.
+        accuracy={"orders": "net", "hedge": 0.0, "unparsed": "wrong"},
+        accuracy_contributions={"orders": "net", "hedge": 0.0, "unparsed": "wrong"},
+        subset_accuracy={"orders": "net", "hedge": 0.0, "unparsed": "wrong"},
+    ),
+    _preset(
+        "rewardbench",
+        "N. Lambert et al., 'RewardBench: Evaluating Reward Models for Language Modeling', Findings of NAACL 2025",
+        # Of a generative judge what is neither response counts one half.
+        section_accuracy={"sections": _REWARDBENCH, "hedge": 0.5, "unparsed": "hedge"},
+        accuracy={"hedge": 0.5, "unparsed": "hedge"},
+    ),
+    _preset(
+        "rm_bench",
+        "Y. Liu et al., 'RM-Bench: Benchmarking Reward Models of Language Models with Subtlety and Style', ICLR 2025",
+        # The right response must score more.
+        section_accuracy={"sections": _RM_BENCH, "hedge": 0.0, "unparsed": "wrong"},
+        accuracy={"hedge": 0.0, "unparsed": "wrong"},
+    ),
+    _preset(
+        "healthbench",
+        "R. K. Arora et al., 'HealthBench: Evaluating Large Language Models Towards Improved Human Health', 2025",
+        rubric_points_score={"unsure": "not_followed"},
+        rubric_points_contributions={"unsure": "not_followed"},
+    ),
+    # How much worse the judge may be, by whom it would replace.
+    _preset(
+        "alt_test_experts", _ALTERNATIVE, alternative_annotator_test={**_ALTERNATIVE_TEST, "epsilon": 0.2}
+    ),
+    _preset(
+        "alt_test_skilled", _ALTERNATIVE, alternative_annotator_test={**_ALTERNATIVE_TEST, "epsilon": 0.15}
+    ),
+    _preset("alt_test_crowd", _ALTERNATIVE, alternative_annotator_test={**_ALTERNATIVE_TEST, "epsilon": 0.1}),
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({one.name: one for one in _ALL})
 
 
 def preset(name: str) -> Preset:
-    """Return the preset of that name: href, alpaca_eval, llmbar, helm_instruct, humanrankeval or tower.
+    """Return the preset of that name, which is a paper's or a benchmark's.
 
     Parameters
     ----------
-    name : {"href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower"}
-        Of the paper.
+    name : str
+        One of `PRESETS`: "href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower", "mt_bench_s1",
+        "mt_bench_s2", "judgebench", "rewardbench", "rm_bench", "healthbench", "alt_test_experts", "alt_test_skilled",
+        "alt_test_crowd".
 
     Returns
     -------

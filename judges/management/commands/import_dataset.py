@@ -1,7 +1,7 @@
 """`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,16 @@ from annotation.importers import (
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.images import read_generic_with_images
+from annotation.importers.records import CriterionRecord
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
-from annotation.peers.formats import FORMATS, GENERIC, TRACES
+from annotation.peers.argilla import read_argilla
+from annotation.peers.formats import FORMATS, GENERIC, HUGGING_FACE, TRACES
+from annotation.peers.hugging_face import folder_licence, read_hugging_face
+from annotation.peers.label_studio import read_label_studio
+from annotation.peers.mapped_rows import read_tables
+from annotation.peers.mapping import mapping_file_read
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
@@ -38,9 +44,13 @@ OWN_OPTIONS: dict[str, tuple[str, ...]] = {
     "metrics": ("judge-bench-nlp",),
     "judge_by": tuple(TRACES),
     "hide": tuple(TRACES),
+    "config": (HUGGING_FACE,),
+    "data_split": (HUGGING_FACE,),
 } | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), ("stackexchange",)
 )
+MAPPED = (GENERIC, HUGGING_FACE, "argilla", "label-studio")
+"""What takes a mapping file."""
 COUNTS = {
     "per_topic": "at most N questions of a category, chosen by --seed.",
     "seed": "seed of the sample (default: 0).",
@@ -68,9 +78,9 @@ class Command(BaseCommand):
         parser.add_argument("kind", choices=tuple(FORMATS))
         parser.add_argument(
             "path",
-            help="The file; the folder for alternative-annotators, llmbar, pandalm, potato and stackexchange, of which "
-            "the first two and potato also take a zip. Benchmarks take a folder of their files too; generic takes a "
-            "folder or zip of the file and its images.",
+            help="The file; the folder for alternative-annotators, huggingface, llmbar, pandalm, potato and "
+            "stackexchange, of which all but pandalm and stackexchange also take a zip. Benchmarks take a folder of "
+            "their files too; generic takes a folder or zip of the file and its images.",
         )
         parser.add_argument("--name", required=True, help="Letters, digits, hyphens and underscores.")
         parser.add_argument("--title", help="Title shown on pages (default: the name).")
@@ -113,6 +123,18 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             help="generic: the field of a column with another name; 'metadata' keeps it there, '-' leaves it out.",
         )
+        parser.add_argument(
+            "--mapping",
+            metavar="FILE",
+            help=f"{', '.join(MAPPED)}: a JSON file that says what the columns are and what their words mean.",
+        )
+        parser.add_argument("--config", metavar="NAME", help="huggingface: the configuration.")
+        parser.add_argument(
+            "--data-split",
+            nargs="+",
+            metavar="NAME",
+            help="huggingface: the splits of the data, such as test.",
+        )
         parser.add_argument("--site", help="stackexchange: the site's name (default: name of the folder).")
         parser.add_argument(
             "--topics", nargs="+", metavar="TAG", help="stackexchange: only questions with one of these tags."
@@ -134,7 +156,7 @@ class Command(BaseCommand):
                 source=options["kind"],
                 title=options["title"],
                 split=options["split"],
-                licence=options["licence"],
+                licence=self._licence(options),
                 owner=_owner(options["owner"]),
                 progress=self._progress,
             )
@@ -165,6 +187,8 @@ class Command(BaseCommand):
         if kind in TRACES:
             judged = options["judge_by"] or TraceOptions().judged
             return TRACES[kind](path, TraceOptions(judged, options["hide"] or (), criteria))
+        if options["mapping"] is not None or kind == HUGGING_FACE:
+            return self._read_mapped(path, options, criteria)
         if kind != GENERIC:
             return FORMATS[kind].read(Path(path))
         try:
@@ -174,6 +198,37 @@ class Command(BaseCommand):
         return read_generic_with_images(
             path, image_folder(), progress=self._progress, criteria=criteria, mapping=mapping
         )
+
+    def _read_mapped(
+        self, path: str, options: dict[str, Any], criteria: Sequence[CriterionRecord]
+    ) -> DatasetBundle:
+        kind = options["kind"]
+        if kind not in MAPPED:
+            raise CommandError(f"--mapping is an option of {one_of(MAPPED)}, not of {kind}.")
+        if options["map"] is not None and options["mapping"] is not None:
+            raise CommandError("Give either --map or --mapping.")
+        mapping = None if options["mapping"] is None else mapping_file_read(options["mapping"])
+        if kind == HUGGING_FACE:
+            return read_hugging_face(
+                path,
+                mapping=mapping,
+                config=options["config"],
+                splits=options["data_split"] or (),
+                progress=self._progress,
+            )
+        assert mapping is not None
+        if kind == GENERIC:
+            file = Path(path)
+            return read_tables([file], file, kind, mapping, self._progress, criteria=criteria)
+        return (read_argilla if kind == "argilla" else read_label_studio)(path, mapping)
+
+    @staticmethod
+    def _licence(options: dict[str, Any]) -> str | None:
+        """What was said, or what the card of a folder of the Hub says."""
+        if options["licence"] is None and options["kind"] == HUGGING_FACE:
+            return folder_licence(options["path"]) or None
+        licence: str | None = options["licence"]
+        return licence
 
     def _read_stackexchange(self, path: str, options: dict[str, Any]) -> DatasetBundle:
         given = {

@@ -191,6 +191,45 @@ class TestAlpaca:
         (verdict,) = bundle.verdicts
         assert (verdict.judge, verdict.value) == ("gpt4", {"choice": 1})
 
+    def test_a_judge_may_be_more_or_less_sure(self, tmp_path: Path) -> None:
+        """A preference of 1.75 is a probability of 3/4 of the second; a plain 1 or 2 says no probability."""
+        rows = [
+            self.ROW | {"preference": p, "annotator": f"j{p}", "generator_1": "a", "generator_2": "b"}
+            for p in (1.75, 1.25, 1.5, 1, 2.0)
+        ]
+        bundle = read_generic(jsonl(tmp_path / "x.jsonl", *rows))
+        assert [(one.value, dict(one.details)) for one in bundle.verdicts] == [
+            ({"choice": 2}, {"probability": 0.25}),
+            ({"choice": 1}, {"probability": 0.75}),
+            ({"choice": 0}, {"probability": 0.5}),
+            ({"choice": 1}, {}),
+            ({"choice": 2}, {}),
+        ]
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"probability": 1.5}, "probability: expected a number from 0 to 1, found 1.5"),
+            ({"probability": True}, "probability: expected a number from 0 to 1, found True"),
+            ({"probability": 0.5, "value": None}, "probability: expected a verdict beside it, found none"),
+        ],
+    )
+    def test_a_probability_that_is_none(self, tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+        row = {"instruction": "Why?", "response_1": "a", "response_2": "b"}
+        verdict = {"judge": "j", "value": 1} | changes
+        with pytest.raises(ImportFileError, match=rf"verdicts\[0\].{words}"):
+            read_generic(jsonl(tmp_path / "x.jsonl", row | {"verdicts": [verdict]}))
+
+    def test_a_probability_is_of_pairs(self, tmp_path: Path) -> None:
+        row = {
+            "kind": "answer_ranking",
+            "instruction": "Why?",
+            "responses": ["a", "b"],
+            "verdicts": [{"judge": "j", "value": {"ranks": {"0": 1, "1": 2}}, "probability": 0.5}],
+        }
+        with pytest.raises(ImportFileError, match="expected it of pairs alone"):
+            read_generic(jsonl(tmp_path / "x.jsonl", row))
+
     def test_nobody_is_gold(self, tmp_path: Path) -> None:
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 2.0}))
         assert bundle.items[0].gold == {"choice": 2}

@@ -7,9 +7,9 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
-from annotation.models import Item, Label
+from annotation.models import Dataset, Item, Label
 from annotation.peers.formats import FORMATS
 from judges.models import Judgment
 from tests.annotation.importers.benchmarks import (
@@ -96,3 +96,94 @@ def test_from_a_file_to_rows(tmp_path: Path, kind: str) -> None:
     assert (Item.objects.count(), Label.objects.count(), Judgment.objects.count()) == expected
     assert "unchanged" in run(kind, path)
     assert (Item.objects.count(), Label.objects.count(), Judgment.objects.count()) == expected
+
+
+def _hub(folder: Path) -> Path:
+    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n")
+    write_lines(folder / "test.jsonl", {"question": "One?", "good": "1", "bad": "2", "who": "ann"})
+    write_lines(folder / "train.jsonl", {"question": "Two?", "good": "2", "bad": "1", "who": "ann"})
+    return folder
+
+
+MAPPING = {"columns": {"question": "instruction", "good": "chosen", "bad": "rejected"}, "others": "metadata"}
+
+
+def test_a_hugging_face_folder_with_a_mapping_file(tmp_path: Path) -> None:
+    """The license is the card's; of two splits one has to be chosen."""
+    (tmp_path / "set").mkdir()
+    folder = _hub(tmp_path / "set")
+    mapping = str(write_json(tmp_path / "mapping.json", MAPPING))
+    with pytest.raises(CommandError, match=r"Nothing was imported.*test or train; say which"):
+        call_command("import_dataset", "huggingface", str(folder), name="hub", mapping=mapping)
+    assert not Dataset.objects.exists()
+    for _ in range(2):
+        call_command(
+            "import_dataset", "huggingface", str(folder), name="hub", mapping=mapping, data_split=["test"]
+        )
+    item = Item.objects.get()
+    assert (item.gold, item.metadata) == ({"choice": 1}, {"who": "ann"})
+    assert Dataset.objects.get().licence == "cc-by-4.0"
+
+
+def test_a_license_that_is_said_comes_first(tmp_path: Path) -> None:
+    write_json(_hub(tmp_path) / "touchstone.json", MAPPING)
+    call_command(
+        "import_dataset", "huggingface", str(tmp_path), name="hub", data_split=["train"], licence="MIT"
+    )
+    assert Dataset.objects.get().licence == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        (
+            "summeval",
+            {"mapping": "m.json"},
+            "--mapping is an option of generic, huggingface, argilla or label",
+        ),
+        ("generic", {"mapping": "m.json", "map": ["a=id"]}, "either --map or --mapping"),
+        ("generic", {"config": "x"}, "--config is an option of huggingface, not of generic"),
+        ("argilla", {"data_split": ["x"]}, "--data-split is an option of huggingface, not of argilla"),
+    ],
+)
+def test_options_of_other_formats_are_refused(kind, options, words) -> None:
+    with pytest.raises(CommandError, match=words):
+        call_command("import_dataset", kind, "nowhere", name="x", **options)
+
+
+def test_a_table_an_export_of_argilla_and_one_of_label_studio_with_mapping_files(tmp_path: Path) -> None:
+    pair = {"q": "One?", "a": "1", "b": "2"}
+    columns = {"q": "instruction", "a": "response_1", "b": "response_2"}
+    of_tools = {"columns": columns, "questions": {"best": "choice"}, "values": {"best": {"A": 1, "B": 2}}}
+    chosen = {"from_name": "best", "type": "choices", "value": {"choices": ["B"]}}
+    files = {
+        "generic": (
+            write_lines(tmp_path / "votes.jsonl", pair | {"won": "A", "who": "ann"}),
+            {
+                "columns": columns | {"won": "label", "who": "annotator"},
+                "values": {"won": {"A": 1, "B": 2}},
+            },
+        ),
+        "argilla": (
+            write_json(
+                tmp_path / "records.json",
+                [{"id": "1", "fields": pair, "responses": {"best": [{"value": "A", "user_id": "ann"}]}}],
+            ),
+            of_tools,
+        ),
+        "label-studio": (
+            write_json(
+                tmp_path / "tasks.json",
+                [{"data": pair, "annotations": [{"completed_by": 1, "result": [chosen]}]}],
+            ),
+            of_tools,
+        ),
+    }
+    for kind, (file, mapping) in files.items():
+        written = write_json(tmp_path / f"{kind}-mapping.json", mapping)
+        call_command("import_dataset", kind, str(file), name=kind, mapping=str(written))
+    assert [label.value for label in Label.objects.order_by("pk")] == [
+        {"choice": 1},
+        {"choice": 1},
+        {"choice": 2},
+    ]

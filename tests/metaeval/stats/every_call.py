@@ -370,6 +370,24 @@ CASES = [
     case("soft_labels", {"labels": LABELS}, itemwise=True),
     case("style_counts", {"texts": TEXTS[0]}, [], itemwise=True),
     case("style_covariates", {"first": LENGTHS[:, :2], "second": LENGTHS[:, 2:]}, [], itemwise=True),
+    case(
+        "rubric_points_contributions",
+        {"answers": RIGHT[:, 0], "items": CLUSTERS, "points": np.resize([5.0, 3.0, -2.0, 4.0], N)},
+        ["answers", "points"],
+        long=True,
+    ),
+    case(
+        "rubric_points_score",
+        {"answers": RIGHT[:, 0], "items": CLUSTERS, "points": np.resize([5.0, 3.0, -2.0, 4.0], N)},
+        ["answers", "points"],
+        long=True,
+    ),
+    case(
+        "section_accuracy",
+        {"verdicts": VERDICTS, "gold": GOLD, "subsets": SUBSETS},
+        ["verdicts", "gold"],
+        given={"sections": {"Plain": {"Natural": 2}, "Hard": {"Adversarial/A": 1, "Adversarial/B": 3}}},
+    ),
     case("subset_accuracy", {"verdicts": VERDICTS, "gold": GOLD, "subsets": SUBSETS}, ["verdicts", "gold"]),
     case(
         "system_correlation",
@@ -397,6 +415,7 @@ CASES = [
     case("unparsed_rate", {"verdicts": VERDICTS}),
     case("wilson_interval", {}, given={"share": 0.5, "n": 20}),
     case("verdict_changes", {"frozen": GOLD, "now": ONE_ORDER}, itemwise=True),
+    case("vote_agreement", {"labels": LABELS, "verdicts": VERDICTS}),
     case("win_matrix", {"first": PAIRS[:, 0], "second": PAIRS[:, 1], "outcome": ONE_ORDER}, ["outcome"]),
 ]
 BY_NAME = {each.name: each for each in CASES}

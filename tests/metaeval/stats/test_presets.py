@@ -12,8 +12,12 @@ from metaeval.stats.presets import PRESETS, preset
 EVERY = [(name, function) for name, one in PRESETS.items() for function in one.options]
 
 
-def test_the_six_of_them():
-    assert set(PRESETS) == {"href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower"}
+def test_all_of_them():
+    papers = {"href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower"}
+    benchmarks = {"mt_bench_s1", "mt_bench_s2", "judgebench", "rewardbench", "rm_bench", "healthbench"}
+    tests = {"alt_test_experts", "alt_test_skilled", "alt_test_crowd"}
+    assert set(PRESETS) == papers | benchmarks | tests
+    assert all(f'"{name}"' in inspect.getdoc(preset) for name in PRESETS)
 
 
 @pytest.mark.parametrize(("name", "function"), EVERY)
@@ -71,4 +75,4 @@ def test_what_a_preset_does_not_speak_of():
     with pytest.raises(InvalidInputError, match="'tower' says nothing of accuracy"):
         preset("tower").of("accuracy")
     with pytest.raises(InvalidInputError, match="expected one of href"):
-        preset("mtbench")
+        preset("mt_bench")
