@@ -189,13 +189,16 @@ class TestAlpaca:
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | more))
         assert (bundle.labels, bundle.items[0].gold) == ((), None)
         (verdict,) = bundle.verdicts
-        assert (verdict.judge, verdict.value) == ("gpt4", {"choice": 1})
+        assert (verdict.judge, verdict.value) == ("gpt4", {"choice": 1, "grade": 2.9994})
+        assert verdict.details == {"probability": 0.9999}
 
     def test_nobody_is_gold(self, tmp_path: Path) -> None:
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 2.0}))
         assert bundle.items[0].gold == {"choice": 2}
+        bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 1.75}))
+        assert bundle.items[0].gold == {"choice": 2, "grade": -1.5}
         with pytest.raises(ImportFileError, match="field preference"):
-            read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 1.3}))
+            read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 2.3}))
 
     def test_the_published_file(self, shared_data: Path) -> None:
         file = shared_data / "alpaca_eval" / "alpaca_farm_human_crossannotations.json"
