@@ -231,7 +231,9 @@ def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
     try:
         return validate_value(_whole_numbers(kind_of(rules.kind).raw(raw, rules)), rules)
     except LabelValueError as error:
-        row.fail(field if bare or error.field == "value" else f"{field}.{error.field}", error.message)
+        row.fail(
+            field if bare or error.field in ("value", field) else f"{field}.{error.field}", error.message
+        )
 
 
 def _whole_numbers(value: object) -> object:

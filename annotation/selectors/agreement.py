@@ -18,6 +18,7 @@ from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scale, Scales
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
+from annotation.kinds.grades import grade_of
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Intervention, Label, Study, WorkRole
 from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
@@ -39,7 +40,9 @@ FEW_ITEMS = 20
 
 
 class LabelRow(NamedTuple):
-    """A label that counts; `stored` is what the column says that its kind reads, `number` its place in time."""
+    """A label that counts; `stored` is what the column says that its kind reads, `number` its place in time, and
+    `grade` how strong a preference is, where the study asks.
+    """
 
     item: int
     instruction: int
@@ -50,6 +53,7 @@ class LabelRow(NamedTuple):
     shown_order: Sequence[int] | None
     stored: Any
     number: int = 0
+    grade: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +222,8 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
     labels = Label.objects.current().filter(study=study, kind=study.kind)
     about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
     own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
-    names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk")
+    graded = ("value",) if study.strengths else ()
+    names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk", *graded)
     found = labels.order_by("item__position", "item_id", "pk").values_list(*names)
     row: tuple[Any, ...]
     for row in found.iterator(chunk_size=5_000):
@@ -235,11 +240,13 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
             public_id,
             simulated,
             number,
+            *value,
         ) = row
         if annotator not in people:
             people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
         seconds = seconds_of(ms, earlier)
-        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored, number)
+        grade = grade_of(value[0]) if value else None
+        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored, number, grade)
 
 
 def seconds_of(active_ms: int | None, supersedes: int | None) -> float:
@@ -337,6 +344,7 @@ def _inputs(
     numbers: dict[int, int] = {}
     persons: dict[int, int] = {}
     orders = [row.shown_order for row in rows]
+    grades = np.array([row.grade for row in rows], dtype=np.float64)  # None is NaN
     return Inputs(
         kind=kind.name,
         name="",
@@ -360,6 +368,7 @@ def _inputs(
             values=columns_of(kind, [row.stored for row in rows], [parts[k] for k in item], width),
             simulated=np.array([people[row.annotator][1] for row in rows], dtype=np.bool_),
             shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
+            grades=None if np.isnan(grades).all() else grades,
         ),
         criteria=tuple(criteria),
         scheme=scheme,

@@ -189,19 +189,20 @@ class TestAlpaca:
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | more))
         assert (bundle.labels, bundle.items[0].gold) == ((), None)
         (verdict,) = bundle.verdicts
-        assert (verdict.judge, verdict.value) == ("gpt4", {"choice": 1})
+        assert (verdict.judge, verdict.value) == ("gpt4", {"choice": 1, "grade": 2.9994})
+        assert verdict.details == {"probability": 0.9999}
 
     def test_a_judge_may_be_more_or_less_sure(self, tmp_path: Path) -> None:
-        """A preference of 1.75 is a probability of 3/4 of the second; a plain 1 or 2 says no probability."""
+        """A preference of 1.75 is a probability of 3/4 of the second; a plain 1, 1.5 or 2 says no probability."""
         rows = [
             self.ROW | {"preference": p, "annotator": f"j{p}", "generator_1": "a", "generator_2": "b"}
             for p in (1.75, 1.25, 1.5, 1, 2.0)
         ]
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", *rows))
         assert [(one.value, dict(one.details)) for one in bundle.verdicts] == [
-            ({"choice": 2}, {"probability": 0.25}),
-            ({"choice": 1}, {"probability": 0.75}),
-            ({"choice": 0}, {"probability": 0.5}),
+            ({"choice": 2, "grade": -1.5}, {"probability": 0.25}),
+            ({"choice": 1, "grade": 1.5}, {"probability": 0.75}),
+            ({"choice": 0}, {}),
             ({"choice": 1}, {}),
             ({"choice": 2}, {}),
         ]
@@ -233,8 +234,10 @@ class TestAlpaca:
     def test_nobody_is_gold(self, tmp_path: Path) -> None:
         bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 2.0}))
         assert bundle.items[0].gold == {"choice": 2}
+        bundle = read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 1.75}))
+        assert bundle.items[0].gold == {"choice": 2, "grade": -1.5}
         with pytest.raises(ImportFileError, match="field preference"):
-            read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 1.3}))
+            read_generic(jsonl(tmp_path / "x.jsonl", self.ROW | {"preference": 2.3}))
 
     def test_the_published_file(self, shared_data: Path) -> None:
         file = shared_data / "alpaca_eval" / "alpaca_farm_human_crossannotations.json"

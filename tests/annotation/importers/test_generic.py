@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.importers import DatasetBundle, read_generic, read_verdicts
+from annotation.importers import DatasetBundle, ImportFileError, read_generic, read_verdicts
 from annotation.importers.rows import counted_rows
 from annotation.kinds import ValueRules
 
@@ -110,6 +110,95 @@ def test_verdicts_with_scores_keep_them(tmp_path: Path) -> None:
     verdicts = read_verdicts(file, {"a": ValueRules("pairwise"), "b": ValueRules("pairwise")})
     assert [v.value for v in verdicts] == [{"choice": 0, "scores": [7.0, 7.0]}, {"scores": [None, 3.5]}]
     assert [v.status for v in verdicts] == ["parsed", "unparsed"]
+
+
+PAIR = {"a": ValueRules("pairwise", graded=True, strengths=("slightly", "better", "much"))}
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "probability"),
+    [
+        ({"score_1": 8, "score_2": 6.5}, {"choice": 1, "scores": [8.0, 6.5]}, None),
+        ({"score_1": -3, "score_2": -1}, {"choice": 2, "scores": [-3.0, -1.0]}, None),
+        ({"score_1": 7, "score_2": 7}, {"choice": 0, "hedge": True, "scores": [7.0, 7.0]}, None),
+        ({"score_1": 7, "score_2": ""}, {"scores": [7.0, None]}, None),
+        ({"score_1": "", "score_2": ""}, {"scores": [None, None]}, None),
+        ({"preference": 1.27}, {"choice": 1, "grade": 1.38}, 0.73),
+        ({"preference": 1.5}, {"choice": 0}, 0.5),
+        ({"share": 0.25}, {"choice": 2, "grade": -1.5}, 0.25),
+        ({"grade": -0.5}, {"choice": 2, "grade": -0.5}, None),
+        ({"preference_strength": -2}, {"choice": 1, "strength": "better"}, None),
+        ({"verdict": "", "preference": 1.27}, {"choice": 1, "grade": 1.38}, 0.73),
+        ({"preference": ""}, None, None),
+    ],
+)
+def test_a_verdict_may_be_scores_or_a_number_between(tmp_path: Path, cells, value, probability) -> None:
+    file = tmp_path / "v.csv"
+    file.write_text(f"item,judge,{','.join(cells)}\na,j,{','.join(str(cell) for cell in cells.values())}\n")
+    (verdict,) = read_verdicts(file, PAIR)
+    assert verdict.value == value
+    assert verdict.status == ("parsed" if value and "choice" in value else "unparsed")
+    assert verdict.details.get("probability") == probability
+
+
+@pytest.mark.parametrize(
+    ("cells", "field", "words"),
+    [
+        ({"preference": 2.5}, "preference", "expected 1 to 2 (1: the first response; 1.5: a tie), found 2.5"),
+        ({"share": -0.1}, "share", "expected 0 to 1"),
+        ({"grade": "strong"}, "grade", "expected a number, found 'strong'"),
+        (
+            {"verdict": 1, "preference": 1.2},
+            "preference",
+            "expected one verdict, found verdict and preference",
+        ),
+        ({"share": 0.2, "grade": 1}, "grade", "expected one verdict, found grade and share"),
+        ({"score_1": "x", "score_2": 3}, "scores", "expected numbers or null"),
+        ({"order": 1}, "verdict", "expected one of the columns verdict, grade, preference"),
+    ],
+)
+def test_a_verdict_that_is_none_is_refused_with_its_place(tmp_path: Path, cells, field, words) -> None:
+    file = tmp_path / "v.csv"
+    file.write_text(f"item,judge,{','.join(cells)}\na,j,{','.join(str(cell) for cell in cells.values())}\n")
+    with pytest.raises(ImportFileError) as caught:
+        read_verdicts(file, PAIR)
+    assert caught.value.field == field
+    assert words in str(caught.value)
+
+
+def test_scores_alone_are_no_verdict_of_another_kind(tmp_path: Path) -> None:
+    file = tmp_path / "v.jsonl"
+    file.write_text(json.dumps({"item": "a", "judge": "j", "score_1": 1, "score_2": 2}))
+    with pytest.raises(ImportFileError, match="field scores: expected a verdict beside the scores"):
+        read_verdicts(file, {"a": ValueRules("importance", n_responses=2)})
+
+
+def test_labels_and_nested_verdicts_may_be_graded(tmp_path: Path) -> None:
+    row = {
+        "instruction": "Hi.",
+        "responses": ["a", "b"],
+        "gold": {"preference_strength": 1},
+        "labels": [
+            {"annotator": "ann", "value": {"share": 0.9}},
+            {"annotator": "ben", "value": {"choice": 2, "strength": "better"}},
+        ],
+        "verdicts": [
+            {"judge": "j", "scores": [3, 1]},
+            {"judge": "k", "value": {"preference": 1.75}},
+        ],
+    }
+    file = tmp_path / "x.jsonl"
+    file.write_text(json.dumps(row))
+    bundle = read_generic(file)
+    assert bundle.items[0].gold == {"choice": 2, "strength": "slightly"}
+    assert [label.value for label in bundle.labels] == [
+        {"choice": 1, "grade": 2.4},
+        {"choice": 2, "strength": "better"},
+    ]
+    assert [(one.value, dict(one.details)) for one in bundle.verdicts] == [
+        ({"choice": 1, "scores": [3.0, 1.0]}, {}),
+        ({"choice": 2, "grade": -1.5}, {"probability": 0.25}),
+    ]
 
 
 @pytest.mark.service

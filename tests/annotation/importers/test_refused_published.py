@@ -77,7 +77,7 @@ def test_refused_llmbar_folder(tmp_path: Path) -> None:
     ("changes", "field", "words"),
     [
         ({"preference": 3}, "preference", "expected 1 to 2, or 0 for a draw, found 3"),
-        ({"preference": 1.2}, "preference", "found 1.2"),
+        ({"preference": 2.2}, "preference", "found 2.2"),
         ({"preference": True}, "preference", "found True"),
         ({"preference": None}, "preference", "missing"),
         ({"annotator_index": None}, "annotator_index", "missing"),

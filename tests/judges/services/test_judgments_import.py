@@ -1,5 +1,6 @@
 """Importing verdicts: judges and judgments, idempotent, whole or not at all."""
 
+import csv
 import dataclasses
 import json
 from functools import partial
@@ -150,6 +151,46 @@ def test_what_is_stored(bundle: DatasetBundle) -> None:
     assert said[first.pk, ids["i1"], 0] == (0, "parsed")
     assert said[second.pk, ids["i1"], 0] == (2, "parsed")
     assert [status for choice, status in said.values() if choice is None] == ["unparsed"]
+
+
+def test_a_stored_verdict_without_its_grade_is_not_contradicted_by_one_that_has_it(tmp_path: Path) -> None:
+    """Versions before grades stored the choice that a preference between 1 and 2 is."""
+    row = {"instruction": "Why?", "output_1": "a", "output_2": "b", "annotator": "gpt4", "preference": 1.27}
+    (tmp_path / "x.json").write_text(json.dumps([row]))
+    bundle = read_generic(tmp_path / "x.json")
+    bundle_import(bundle=bundle, name="demo", source="generic")
+    (judgment,) = Judgment.objects.all()
+    assert (judgment.value, judgment.probability) == ({"choice": 1, "grade": 1.38}, 0.73)
+    Judgment.objects.update(value={"choice": 1}, probability=None)
+    _, again = bundle_import(bundle=bundle, name="demo", source="generic")
+    assert again is not None
+    assert again.created == 0
+    Judgment.objects.update(value={"choice": 1, "grade": 1.0})
+    with pytest.raises(ImportFileError, match="as stored"):
+        bundle_import(bundle=bundle, name="demo", source="generic")
+
+
+def test_llmbars_scores_alone_are_its_verdicts(shared_data: Path, tmp_path: Path) -> None:
+    """ChatGPT's ratings without rules of the natural subset: 42% are hedges, as the paper has it."""
+    dataset_import(bundle=read_llmbar(shared_data / "llmbar" / "Dataset" / "LLMBar"), name="llmbar")
+    with (shared_data / "llmbar" / "judgments.csv").open() as file:
+        rated = [
+            row
+            for row in csv.DictReader(file)
+            if (row["subset"], row["judge"], row["strategy"]) == ("Natural", "ChatGPT", "Rating_NoRules")
+        ]
+    lines = [f"Natural/{row['idx']},j,{row['score_1']},{row['score_2']}" for row in rated]
+    (tmp_path / "scores.csv").write_text("\n".join(["item,judge,score_1,score_2", *lines]))
+    call_command(
+        "import_judgments", "generic", str(tmp_path / "scores.csv"), dataset="llmbar", stdout=StringIO()
+    )
+    said = Judgment.objects.filter(judge__name="j")
+    assert said.count() == 100
+    assert said.filter(value__hedge=True, choice=0).count() == 42
+    for row in rated:
+        if row["winner_noswap"] and row["score_1"] != row["score_2"]:
+            judgment = said.get(item__external_id=f"Natural/{row['idx']}")
+            assert judgment.choice == int(row["winner_noswap"])
 
 
 def test_the_authors_own_results(shared_data: Path) -> None:

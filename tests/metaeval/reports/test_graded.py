@@ -1,14 +1,20 @@
 """Figures of graded preferences: by hand, turned round, without grades, and from rows."""
 
+import csv
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.models import Item, Label, Study
+from annotation.importers import read_generic
+from annotation.models import Dataset, Item, Label, Study
+from annotation.selectors.agreement import agreement_so_far
 from judges.models import BackendKind, Judgment
+from judges.services.judgments import bundle_import
 from metaeval.figures import FIGURES
 from metaeval.figures.graded import has_strength
 from metaeval.figures.grades import judge_grades, label_grades
@@ -242,6 +248,15 @@ class TestFromRows:
         Judgment.objects.update(value={"choice": 1})
         assert plain.hash(PLAIN) == inputs_read(dataset=dataset).hash(PLAIN)
 
+    def test_the_page_of_a_study_shows_alpha_as_labels_come(self):
+        dataset = dataset_make(pairs=2)
+        five, three = study_make(dataset=dataset, preference_points=5), study_make(dataset=dataset)
+        much, slightly = {"choice": 1, "strength": "much"}, {"choice": 1, "strength": "slightly"}
+        self.rows(dataset, five, [[much, slightly], [{"choice": 2, "strength": "much"}, {"choice": 0}]])
+        self.rows(dataset, three, [[{"choice": 1}, {"choice": 1}], [{"choice": 0}, {"choice": 2}]])
+        assert agreement_so_far(five).measures["graded_alpha"]["overall"]["value"] is not None
+        assert "graded_alpha" not in agreement_so_far(three).measures
+
     def test_imported_numbers_count_without_labels(self):
         dataset = dataset_make(pairs=2)
         said = [({"choice": 1, "grade": 1.38}, 0.73), ({"choice": 2}, None)]
@@ -249,3 +264,37 @@ class TestFromRows:
         (judge,) = (one for one in inputs_read(dataset=dataset).judges if not one.baseline)
         np.testing.assert_equal(judge.grades[:, 0], [1.38, -3.0])
         assert Item.objects.filter(dataset=dataset).count() == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", ["NullModel", "FuseChat-Qwen-2.5-7B-Instruct", "Qwen-14B-Chat"])
+def test_alpaca_evals_preferences_give_the_published_win_rate(shared_data: Path, tmp_path, model) -> None:
+    """Its leaderboard's win rate is the mean of continuous preferences for the second output, the model's."""
+    folder = shared_data / "alpaca_eval"
+    with (folder / "model_preferences.csv").open() as file:
+        preferences = {row["index"]: row for row in csv.DictReader(file) if row["model"] == model}
+    with (folder / "weighted_alpaca_eval_gpt4_turbo_leaderboard.csv").open() as file:
+        published = next(row for row in csv.DictReader(file) if row[""] == model)
+    # The form of the authors' annotations.json, of which the table has no texts.
+    rows = [
+        {
+            "instruction": f"Instruction {index}",
+            "output_1": "Of the baseline.",
+            "generator_1": "gpt4_1106_preview",
+            "dataset": row["dataset"],
+            "output_2": f"Of {model}.",
+            "generator_2": model,
+            "annotator": "weighted_alpaca_eval_gpt4_turbo",
+            "preference": float(row["preference"]),
+        }
+        for index, row in preferences.items()
+    ]
+    (tmp_path / "annotations.json").write_text(json.dumps(rows))
+    bundle_import(bundle=read_generic(tmp_path / "annotations.json"), name="ae", source="generic")
+    found = inputs_read(dataset=Dataset.objects.get(name="ae"))
+    report = content_build(found, PLAIN)
+    measures = next(row for row in report["judges"] if not row["baseline"])["measures"]
+    win_rate = 100 * (1 - measures["graded_win_rate"]["overall"]["value"])
+    assert win_rate == pytest.approx(float(published["win_rate"]), abs=1e-6)
+    discrete = 100 * (1 - measures["expected_win_rate"]["overall"]["value"])
+    assert discrete == pytest.approx(float(published["discrete_win_rate"]), abs=1e-6)
