@@ -24,7 +24,7 @@ from annotation.importers.columns import (
     shown_cell,
     usual_field,
 )
-from annotation.importers.errors import Faults, LeftOutRows
+from annotation.importers.errors import ImportFileError, LeftOutRows
 from annotation.importers.generic import COLUMNS
 from annotation.importers.mapping import KEEP, TableMapping, folded
 from annotation.importers.tables import table_open
@@ -141,9 +141,11 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
     ImportFileError
         The file cannot be read at all, such as one that is no table.
     """
-    faults: Faults = LeftOutRows(lambda _error: None)
-    table = table_open(path, faults, COLUMNS.known)
+    wrong: list[ImportFileError] = []
+    table = table_open(path, LeftOutRows(wrong.append), COLUMNS.known)
     header = table.header
+    if not header:
+        raise wrong[0] if wrong else ImportFileError(path, None, None, "expected columns, found none.")
     cells = {
         name: _Cells(
             tuple(value for row in table.first if (value := row.data.get(name)) not in (None, "", [], {}))
