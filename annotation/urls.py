@@ -96,7 +96,6 @@ pages = [
     path("studies/<slug:slug>/people.<str:format>/", exports.people_export, name="people-export"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
-    path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/settings/", researcher_upload.dataset_settings, name="dataset-settings"),
     path(

@@ -23,7 +23,7 @@ from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
 from annotation.services.webhooks import webhook_create, webhook_test
-from judges.models import AnchorSet, Endpoint, Judge, Judgment, VerdictImport
+from judges.models import AnchorSet, DatasetImport, Endpoint, Judge, Judgment, VerdictImport
 from judges.services.export_jobs import export_jobs_work, export_request, export_token
 from judges.services.exports import ExportOptions, ExportSubject
 from metaeval.models import Decision, ReportJob
@@ -118,6 +118,10 @@ class World:
             requested_by=self.alice, dataset=dataset, format="generic", name="v.csv", file="none.csv", state="done",
             found={"created": 1, "unchanged": 0},
         )  # fmt: skip
+        items_sent = DatasetImport.objects.create(
+            requested_by=self.alice, dataset=dataset, dataset_name=dataset.name, name="i.csv", file="none.csv",
+            state="done", mapping={"columns": {}},
+        )  # fmt: skip
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -151,6 +155,7 @@ class World:
             "judges/": judge.pk,
             "exports/<row:pk>/": exported.pk,
             "imports/": sent.pk,
+            "imports/datasets/": items_sent.pk,
             "exports/<str:token>/": export_token(exported),
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
@@ -208,6 +213,8 @@ class World:
                 "plan/": "designs",
             }
             return next((one for page, one in pages.items() if page in route), "forest-plot")
+        if name == "format" and "mapping" in route:
+            return "json"
         if name == "kind" and "prompttext" in route:
             return "pairwise"
         if name == "action" and "webhooks" in route:

@@ -20,8 +20,7 @@ from annotation.importers import (
     read_pandalm,
     read_stackexchange,
 )
-from annotation.importers.columns import FIELD_CHOICES
-from annotation.importers.errors import UnknownColumnsError, errors_of
+from annotation.importers.errors import errors_of
 from annotation.models import Dataset, Split
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
@@ -137,11 +136,8 @@ class DatasetDocumentationForm(forms.Form):
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
-    field_choices = FIELD_CHOICES
-    known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
-
     file = forms.FileField(
-        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. If anything in it is wrong, nothing is stored."
+        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored while anything in it is wrong."
     )
     format = forms.ChoiceField(
         choices=[(key, words) for key, (words, *_) in FORMATS.items()],
@@ -174,9 +170,6 @@ class DatasetUploadForm(forms.Form):
         help_text="For rubrics whose file declares none: questions with worded options 1 to 5.",
     )
 
-    # What the columns of the file mean, once that was asked: for each a field.
-    mapped_file = forms.CharField(required=False, widget=forms.HiddenInput)
-
     def clean_file(self) -> UploadedFile[Any]:
         upload: UploadedFile[Any] = self.cleaned_data["file"]
         check_size(upload)
@@ -199,21 +192,8 @@ class DatasetUploadForm(forms.Form):
             self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC][0]}”.")
         return data
 
-    @property
-    def mapping(self) -> dict[str, str]:
-        """The fields chosen for the columns, if it was this file that they were asked for."""
-        if self.cleaned_data.get("mapped_file") != getattr(self.files.get("file"), "name", None):
-            return {}
-        columns, fields = self.data.getlist("column"), self.data.getlist("field")  # type: ignore[attr-defined]
-        return dict(zip(columns, fields, strict=False))
-
-    def mapping_rows(self, asked: UnknownColumnsError) -> list[tuple[str, str, str]]:
-        """(column, what stands in it, the field that is chosen or guessed) for the step that asks."""
-        chosen = asked.guesses | self.mapping
-        return [(name, asked.samples.get(name, ""), chosen[name]) for name in asked.columns]
-
     def bundle(self) -> DatasetBundle:
-        """Read the file.
+        """Read a file of a published format; tables are read by `judges.services.dataset_imports`.
 
         Raises
         ------
@@ -221,13 +201,10 @@ class DatasetUploadForm(forms.Form):
             With the name of the file, the row and the field; a `RefusedFileError` with several of these.
         """
         _, _, name, read = FORMATS[self.cleaned_data["format"]]
-        chosen, upload = self.cleaned_data["criteria"], self.cleaned_data["file"]
+        upload = self.cleaned_data["file"]
         packed = Path(upload.name or "").suffix.lower() == ZIP
         on_disk_as = f"{self.cleaned_data['name']}{ZIP}" if packed else name
         with import_file(upload, folder=self.cleaned_data["name"], name=on_disk_as) as path:
-            if read is read_generic:
-                criteria = criteria_set(chosen) if chosen else ()
-                return read_generic(path, criteria=criteria, mapping=self.mapping)
             if read is read_infobench:  # whose system has the file's name, which it does not have on disk
                 return read_infobench(path, system=Path(upload.name or "").stem)
             return read(path.parent if name and not packed else path)

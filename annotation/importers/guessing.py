@@ -164,6 +164,25 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
     return TableLook(looks, _guess(header, cells))
 
 
+def table_fits(path: Path, mapping: TableMapping) -> bool:
+    """Whether a file has the columns of a mapping; False for one that cannot be read, which its reader refuses."""
+    try:
+        return mapping.columns.keys() <= {column.name for column in table_look(path).columns}
+    except ImportFileError:
+        return False
+
+
+def criteria_for(mapping: TableMapping) -> list[dict[str, Any]] | None:
+    """Criteria for the columns of ratings: those that the mapping declares, and new ones from 1 to 5."""
+    declared = {one["key"]: one for one in mapping.criteria or () if isinstance(one, dict) and "key" in one}
+    rated = {
+        of_column(field, column).removeprefix(RATING): column
+        for column, field in mapping.columns.items()
+        if field.startswith(RATING)
+    }
+    return [declared.get(key) or _criterion(column) for key, column in rated.items()] or None
+
+
 def _replaced(mapping: TableMapping, columns: Mapping[str, str]) -> TableMapping:
     return TableMapping(columns, mapping.kind, mapping.values, mapping.criteria, mapping.categories)
 
@@ -298,7 +317,7 @@ def _completed(fields: _Fields, cells: Mapping[str, _Cells]) -> TableMapping:
     kind = "" if fields.has("kind") else _kind(fields, cells)
     criteria = categories = None
     if kind == Rubric.name and not fields.has("criteria"):
-        criteria = [_criterion(name) for name, field in fields.of.items() if field == RATING]
+        criteria = criteria_for(TableMapping(fields.of))
     said = [
         name
         for name, field in fields.of.items()
@@ -319,7 +338,7 @@ def _completed(fields: _Fields, cells: Mapping[str, _Cells]) -> TableMapping:
             if words and cells[name].are_winners():
                 values[name] = {word: WINNERS[word] for word in (*words, *(_others(words)))}
     columns = {name: fields.of[name] for name in fields.header}
-    return TableMapping(columns, kind, values, criteria or None, categories)
+    return TableMapping(columns, kind, values, criteria, categories)
 
 
 def _others(words: Sequence[str]) -> list[str]:

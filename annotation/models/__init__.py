@@ -5,6 +5,7 @@ from annotation.models.datasets import (
     Aspect,
     Criterion,
     Dataset,
+    DatasetVersion,
     Instruction,
     Item,
     ItemResponse,

@@ -363,3 +363,8 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             "external_id", "kind", "instruction_id", "n"
         )
     }
+
+
+def mapping_kept(name: str) -> dict[str, Any] | None:
+    """The mapping by which the last file of a dataset was read, as a document; None where there is none."""
+    return Dataset.objects.filter(name=name).exclude(mapping={}).values_list("mapping", flat=True).first()

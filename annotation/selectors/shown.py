@@ -130,6 +130,11 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
         criteria=_dataset_criteria(dataset) if kind.parts == "criteria" else (),
         several=bool(kind.parts_field) and dataset.category_scheme.several,
     )
+    return plain_if_long(shown)
+
+
+def plain_if_long(shown: ShownItem) -> ShownItem:
+    """The item without Markdown in its responses where one of them, or all texts together, are too long for it."""
     is_long = any(len(response.text) > MAX_MARKDOWN for response in shown.responses)
     return replace(shown, is_plain=is_long or shown.n_chars > MAX_MARKDOWN_TOGETHER)
 

@@ -1,8 +1,11 @@
 """`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
+import io
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -22,14 +25,19 @@ from annotation.importers import (
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.guessing import table_fits
+from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.models import Split, User
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
 from annotation.peers.potato_files import read_potato
+from annotation.selectors.datasets import mapping_kept
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
-from annotation.services.datasets import DatasetImportError
+from annotation.services.datasets import DatasetImportError, count, file_hash, import_repeated
+from judges.services.dataset_imports import left_out_rows
 from judges.services.judgments import bundle_import
+from web.yaml_text import YamlError, yaml_read
 
 KINDS = (
     "llmbar",
@@ -44,7 +52,10 @@ KINDS = (
     "potato",
 )
 # Options of one kind alone, with that kind; and those that count something, with what they count.
-OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
+OWN_OPTIONS = {
+    "labels_per_item": "alpaca-human",
+    **dict.fromkeys(("criteria", "map", "mapping", "skip_bad_rows"), "generic"),
+} | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
 )
 COUNTS = {
@@ -101,6 +112,26 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             help="generic: the field of a column with another name; 'metadata' keeps it there, '-' leaves it out.",
         )
+        parser.add_argument(
+            "--mapping",
+            metavar="FILE",
+            help="generic: what the columns are, as YAML or JSON, such as the import page writes. What --map says "
+            "goes before it. Default: that of the dataset's earlier file, where it fits.",
+        )
+        parser.add_argument(
+            "--skip-bad-rows",
+            nargs="?",
+            const="",
+            metavar="FILE",
+            help="generic: leave out rows that cannot be read, and write them with their reasons to FILE "
+            "(default: NAME.left-out.jsonl).",
+        )
+        parser.add_argument(
+            "--new-version",
+            action="store_true",
+            help="The file is the whole dataset from now on: items that differ are replaced, items that it lacks are "
+            "removed. Earlier versions keep theirs.",
+        )
         parser.add_argument("--site", help="stackexchange: the site's name (default: name of the folder).")
         parser.add_argument(
             "--topics", nargs="+", metavar="TAG", help="stackexchange: only questions with one of these tags."
@@ -116,31 +147,73 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            imported, judged = bundle_import(
-                bundle=self._read(options),
-                name=options["name"],
-                source=options["kind"],
-                title=options["title"],
-                split=options["split"],
-                licence=options["licence"],
-                owner=_owner(options["owner"]),
-                progress=self._progress,
-            )
+            if options["kind"] == "generic":
+                self._import_generic(options)
+                return
+            self._import(options, self._read(options))
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
             raise CommandError(f"Nothing was imported. {error}{hint}") from None
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
+
+    def _import(self, options: dict[str, Any], bundle: DatasetBundle, **more: Any) -> None:
+        imported, judged = bundle_import(
+            bundle=bundle,
+            name=options["name"],
+            source=options["kind"],
+            title=options["title"],
+            split=options["split"],
+            licence=options["licence"],
+            owner=_owner(options["owner"]),
+            new_version=options["new_version"],
+            progress=self._progress,
+            **more,
+        )
         self.stdout.write(imported.summary())
         if judged is not None:
             self.stdout.write(judged.summary())
 
+    def _import_generic(self, options: dict[str, Any]) -> None:
+        """Rows that are left out are in their file before anything is stored."""
+        self._check_options(options)
+        path, skips = Path(options["path"]), options["skip_bad_rows"] is not None
+        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
+        mapping = _mapping(options)
+        digest = ""
+        if path.is_file():
+            how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
+            digest = file_hash(path, *how)
+            asked = (options[name] for name in ("title", "split", "licence"))
+            known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
+            if known is not None and not any(asked):
+                self.stdout.write(known.summary())
+                return
+        name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
+        with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
+            left = left_out_rows(out)
+            try:
+                bundle = read_generic(
+                    path, self._progress, criteria=criteria, mapping=mapping, faults=left if skips else None
+                )
+            finally:
+                if skips and not left.n:
+                    Path(name).unlink()
+        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
+        self._import(options, bundle, rows_left_out=left.n, file_hash=digest, **saved)
+        if left.n:
+            self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        for name, owner in OWN_OPTIONS.items():
+            if options[name] is not None and options["kind"] != owner:
+                kind = options["kind"]
+                raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
+
     def _read(self, options: dict[str, Any]) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
-        for name, owner in OWN_OPTIONS.items():
-            if options[name] is not None and kind != owner:
-                raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
+        self._check_options(options)
         if kind == "llmbar":
             return read_llmbar(path)
         if kind == "alpaca-human":
@@ -157,14 +230,7 @@ class Command(BaseCommand):
             return read_argilla(path)
         if kind == "potato":
             return read_potato(path)
-        if kind == "stackexchange":
-            return self._read_stackexchange(path, options)
-        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
-        try:
-            mapping = read_mapping(options["map"] or ())
-        except ValueError as error:
-            raise CommandError(f"--map: {error}.") from None
-        return read_generic(path, progress=self._progress, criteria=criteria, mapping=mapping)
+        return self._read_stackexchange(path, options)
 
     def _read_stackexchange(self, path: str, options: dict[str, Any]) -> DatasetBundle:
         given = {
@@ -185,6 +251,34 @@ class Command(BaseCommand):
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:
             self.stderr.write(f"{done:,} {what}")
+
+
+def _mapping(options: dict[str, Any]) -> TableMapping:
+    """The mapping of `--mapping`, with what `--map` says of single columns before it."""
+    try:
+        said = read_mapping(options["map"] or ())
+    except ValueError as error:
+        raise CommandError(f"--map: {error}.") from None
+    if options["mapping"] is None and not said:
+        return _saved(options)
+    if options["mapping"] is None:
+        return TableMapping(columns=said)
+    path = Path(options["mapping"])
+    try:
+        found = mapping_of(yaml_read(path.read_text(encoding="utf-8")), path)
+    except (OSError, UnicodeDecodeError, YamlError) as error:
+        raise CommandError(f"--mapping: {path}: {error}") from None
+    return replace(found, columns={**found.columns, **said})
+
+
+def _saved(options: dict[str, Any]) -> TableMapping:
+    """The mapping of the dataset's earlier file, if the file has its columns."""
+    document = mapping_kept(options["name"])
+    path = Path(options["path"])
+    if document is None or not path.is_file():
+        return TableMapping()
+    kept = mapping_of(document)
+    return kept if table_fits(path, kept) else TableMapping()
 
 
 def _owner(name: str | None) -> User | None:
