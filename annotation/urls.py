@@ -16,6 +16,7 @@ from annotation.views import (
     researcher_studies,
     researcher_study_form,
     researcher_upload,
+    researcher_versions,
     site,
     tokens,
     webhooks,
@@ -104,6 +105,8 @@ pages = [
         name="dataset-documentation",
     ),
     path("datasets/<slug:name>/criteria/", researcher_upload.dataset_criteria, name="dataset-criteria"),
+    path("datasets/<slug:name>/versions/", researcher_versions.dataset_versions, name="dataset-versions"),
+    path("studies/<slug:slug>/version/", researcher_versions.study_moves_on, name="study-move-on"),
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
     # People, adjudication and reported items.
     path("studies/<slug:slug>/people/", researcher_people.people, name="study-people"),

@@ -10,6 +10,10 @@ urlpatterns = [
     path("datasets/", views.DatasetsView.as_view(), name="datasets"),
     path("datasets/<slug:name>/", views.DatasetView.as_view(), name="dataset"),
     path("datasets/<slug:name>/items/", views.ItemsView.as_view(), name="items"),
+    path("datasets/<slug:name>/versions/", views.VersionsView.as_view(), name="versions"),
+    path(
+        "datasets/<slug:name>/versions/<row:before>/<row:now>/", views.ChangesView.as_view(), name="changes"
+    ),
     path("items/<row:pk>/", views.ItemResource.as_view(), name="item"),
     path("items/<row:pk>/notes/", notes.NotesView.as_view(), name="notes"),
     path("notes/<row:pk>/", notes.NoteView.as_view(), name="note"),
@@ -20,6 +24,7 @@ urlpatterns = [
     path("studies/<slug:slug>/open/", studies.StudyOpen.as_view(), name="study_open"),
     path("studies/<slug:slug>/pause/", studies.StudyPause.as_view(), name="study_pause"),
     path("studies/<slug:slug>/close/", studies.StudyClose.as_view(), name="study_close"),
+    path("studies/<slug:slug>/version/", studies.StudyMoveOn.as_view(), name="study_move_on"),
     path("studies/<slug:slug>/copy/", studies.StudyCopy.as_view(), name="study_copy"),
     path("studies/<slug:slug>/progress/", studies.StudyProgressView.as_view(), name="study_progress"),
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),

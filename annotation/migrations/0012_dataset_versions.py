@@ -5,6 +5,13 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+def studies_pin(apps, schema_editor):
+    """Studies that have begun have the items of the version that their dataset has now."""
+    Study, Dataset = (apps.get_model("annotation", name) for name in ("Study", "Dataset"))
+    version = Dataset.objects.filter(pk=models.OuterRef("dataset")).values("version")
+    Study.objects.exclude(state="draft").update(dataset_version=models.Subquery(version))
+
+
 def earlier_rename(apps, schema_editor):
     """Going back: what earlier versions had stays, under an id of its own, since ids are unique again."""
     Item, Instruction = (apps.get_model("annotation", name) for name in ("Item", "Instruction"))
@@ -115,5 +122,5 @@ class Migration(migrations.Migration):
             model_name='datasetversion',
             constraint=models.UniqueConstraint(fields=('dataset', 'number'), name='dataset_version_unique'),
         ),
-        migrations.RunPython(migrations.RunPython.noop, earlier_rename),
+        migrations.RunPython(studies_pin, earlier_rename),
     ]
