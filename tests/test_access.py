@@ -164,6 +164,8 @@ EXPECTED: dict[str, Row] = {
     # datasets
     "annotation:dataset-list": read(RESEARCHERS),
     "judges:dataset-upload": both(RESEARCHERS),
+    "annotation:dataset-versions": read(DATASET),
+    "annotation:study-move-on": take(OWNER),
     "judges:dataset-import": both(ASKED),
     "judges:dataset-import-errors": read(ASKED),
     "judges:dataset-import-mapping": read(ASKED),
@@ -275,6 +277,9 @@ EXPECTED: dict[str, Row] = {
     "api:datasets": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
     "api:dataset": {"GET": OF_DATASET_WITH_TOKEN, "PATCH": CHANGED_WITH_TOKEN, "DELETE": WITH_TOKEN},
     "api:items": {"GET": OF_DATASET_WITH_TOKEN} | take(CHANGED_WITH_TOKEN),
+    "api:versions": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:changes": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:study_move_on": take(OF_STUDY_WITH_TOKEN),
     "api:item": {"GET": OF_DATASET_WITH_TOKEN},
     "api:labels": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
     "api:label": {"GET": OF_STUDY_WITH_TOKEN},

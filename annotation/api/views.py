@@ -168,6 +168,7 @@ class VersionsView(Listing):
 
     resource = "datasets"
     serializer_class = DatasetVersionSerializer
+    narrows = {"since": Narrow("created_at__gte", "Only from this time on.", kind=datetime)}
 
     def rows(self) -> QuerySet[DatasetVersion]:
         dataset = get_object_or_404(datasets_visible_to(self.user), name=self.kwargs["name"])

@@ -12,6 +12,7 @@ BY_API = {
     "annotation:study-create": "studies_post",
     "annotation:study-edit": "studies_one_change",
     "annotation:study-items": "studies_one_items_post",
+    "annotation:study-move-on": "studies_one_version_post",
     "annotation:study-copy": "studies_one_copy_post",
     "annotation:study-state": "studies_one_open_post",
     "annotation:invitation-create": "studies_one_invitations_post",
