@@ -278,7 +278,7 @@ EXPECTED: dict[str, Row] = {
     "api:dataset": {"GET": OF_DATASET_WITH_TOKEN, "PATCH": CHANGED_WITH_TOKEN, "DELETE": WITH_TOKEN},
     "api:items": {"GET": OF_DATASET_WITH_TOKEN} | take(CHANGED_WITH_TOKEN),
     "api:versions": {"GET": OF_DATASET_WITH_TOKEN},
-    "api:changes": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:version_difference": {"GET": OF_DATASET_WITH_TOKEN},
     "api:study_move_on": take(OF_STUDY_WITH_TOKEN),
     "api:item": {"GET": OF_DATASET_WITH_TOKEN},
     "api:labels": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),

@@ -12,7 +12,9 @@ urlpatterns = [
     path("datasets/<slug:name>/items/", views.ItemsView.as_view(), name="items"),
     path("datasets/<slug:name>/versions/", views.VersionsView.as_view(), name="versions"),
     path(
-        "datasets/<slug:name>/versions/<row:before>/<row:now>/", views.ChangesView.as_view(), name="changes"
+        "datasets/<slug:name>/versions/<row:before>/<row:now>/",
+        views.ChangesView.as_view(),
+        name="version_difference",
     ),
     path("items/<row:pk>/", views.ItemResource.as_view(), name="item"),
     path("items/<row:pk>/notes/", notes.NotesView.as_view(), name="notes"),
