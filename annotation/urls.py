@@ -17,6 +17,7 @@ from annotation.views import (
     researcher_studies,
     researcher_study_form,
     researcher_upload,
+    researcher_versions,
     site,
     tokens,
     webhooks,
@@ -103,7 +104,6 @@ pages = [
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("images/<str:digest>/", images.image, name="image"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
-    path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/settings/", researcher_upload.dataset_settings, name="dataset-settings"),
     path(
@@ -112,6 +112,8 @@ pages = [
         name="dataset-documentation",
     ),
     path("datasets/<slug:name>/criteria/", researcher_upload.dataset_criteria, name="dataset-criteria"),
+    path("datasets/<slug:name>/versions/", researcher_versions.dataset_versions, name="dataset-versions"),
+    path("studies/<slug:slug>/version/", researcher_versions.study_moves_on, name="study-move-on"),
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
     # People, adjudication and reported items.
     path("studies/<slug:slug>/people/", researcher_people.people, name="study-people"),

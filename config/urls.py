@@ -13,8 +13,9 @@ urlpatterns = [
     path("api/v1/", include("config.api.urls")),
     path("health/", health, name="health"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
-    path("", include("annotation.urls")),
+    # `datasets/upload/` is no dataset, so the address that takes any name comes after it.
     path("", include("judges.urls")),
+    path("", include("annotation.urls")),
     path("", include("metaeval.urls")),
 ]
 

@@ -28,8 +28,10 @@ from judges.engine.batch_work import batches_start
 from judges.engine.runner import run_pending
 from judges.models import Queue
 from judges.services.anchors import anchors_check_due
+from judges.services.dataset_imports import dataset_imports_start
 from judges.services.export_jobs import export_files_tidy, export_jobs_start
-from judges.services.verdict_imports import verdict_imports_start, verdict_imports_tidy
+from judges.services.import_files import imports_tidy
+from judges.services.verdict_imports import verdict_imports_start
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +44,8 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     image_files_tidy,
     lambda: batches_start(stop_requested),
     lambda: verdict_imports_start(stop_requested),
-    verdict_imports_tidy,
+    lambda: dataset_imports_start(stop_requested),
+    imports_tidy,
     lambda: webhooks_start(stop_requested),
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
 from judges.views import (
+    dataset_imports,
     exports,
     in_time,
     judge_exports,
@@ -36,6 +37,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/judgments/", judgments.judgment_list, name="judgment-list"),
     path(
         "datasets/<slug:name>/judgments/import/", verdict_imports.verdict_import_page, name="verdict-import"
+    ),
+    path("datasets/upload/", dataset_imports.dataset_upload, name="dataset-upload"),
+    path("imports/datasets/<row:pk>/", dataset_imports.dataset_import_page, name="dataset-import"),
+    path(
+        "imports/datasets/<row:pk>/left-out.jsonl",
+        dataset_imports.dataset_import_errors,
+        name="dataset-import-errors",
+    ),
+    path(
+        "imports/datasets/<row:pk>/mapping.<str:format>",
+        dataset_imports.dataset_import_mapping,
+        name="dataset-import-mapping",
     ),
     path("imports/<row:pk>/", verdict_imports.verdict_import_act, name="verdict-import-act"),
     path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),

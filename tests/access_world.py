@@ -35,7 +35,7 @@ from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
 from annotation.services.webhooks import webhook_create, webhook_test
-from judges.models import AnchorSet, Endpoint, Judge, Judgment, VerdictImport
+from judges.models import AnchorSet, DatasetImport, Endpoint, Judge, Judgment, VerdictImport
 from judges.services.export_jobs import export_jobs_work, export_request, export_token
 from judges.services.exports import ExportOptions, ExportSubject
 from judges.services.judge_uploads import judge_upload_create
@@ -139,6 +139,10 @@ class World:
         DatasetImage.objects.create(
             dataset=dataset, digest=shown.digest, width=40, height=30, size=shown.size
         )
+        items_sent = DatasetImport.objects.create(
+            requested_by=self.alice, dataset=dataset, dataset_name=dataset.name, name="i.csv", file="none.csv",
+            state="done", mapping={"columns": {}},
+        )  # fmt: skip
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -146,6 +150,7 @@ class World:
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges", "file": "csv", "digest": shown.digest, "response": 0, "number": 1,
+            "before": 1, "now": 1,
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip
@@ -173,6 +178,7 @@ class World:
             **dict.fromkeys(("judges/uploads/", "api/v1/judge-uploads/"), own.pk),
             "exports/<row:pk>/": exported.pk,
             "imports/": sent.pk,
+            "imports/datasets/": items_sent.pk,
             "exports/<str:token>/": export_token(exported),
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
@@ -230,6 +236,8 @@ class World:
                 "plan/": "designs",
             }
             return next((one for page, one in pages.items() if page in route), "forest-plot")
+        if name == "format" and "mapping" in route:
+            return "json"
         if name == "kind" and "prompttext" in route:
             return "pairwise"
         if name == "action" and "webhooks" in route:

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from annotation.api.base import Exact
 from annotation.domain.pseudonyms import pseudonym
 from annotation.forms.upload import DatasetDocumentationForm
-from annotation.models import Dataset, Enrollment, Invitation, Item, Label, Split, Study
+from annotation.models import Dataset, DatasetVersion, Enrollment, Invitation, Item, Label, Split, Study
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
 from annotation.services.study_rules import RULES
@@ -56,6 +56,16 @@ class DatasetWriteSerializer(Exact):
     split = serializers.ChoiceField(choices=Split.choices, default=Split.PRIVATE)
     licence = serializers.CharField(max_length=100, required=False)
     criteria = serializers.CharField(required=False, help_text="A ready-made set of criteria, for rubrics.")
+    mapping = serializers.DictField(
+        required=False, help_text="What the fields of the items are, as a document `touchstone.mapping/1`."
+    )
+    skip_bad_rows = serializers.BooleanField(
+        default=False, help_text="Leave out items that cannot be read; the answer lists them in `left_out`."
+    )
+    new_version = serializers.BooleanField(
+        default=False,
+        help_text="The items are the dataset from now on: what differs is replaced, what lacks is removed.",
+    )
     items = ItemRowsField(min_length=1)
 
     def validate_name(self, value: str) -> str:
@@ -89,6 +99,15 @@ class ItemsWriteSerializer(Exact):
     items = ItemRowsField(min_length=1)
 
 
+class LeftOutSerializer(serializers.Serializer[Any]):
+    """A row that could not be read and was left out on request."""
+
+    row = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField(allow_null=True)
+    reason = serializers.CharField()
+    data = serializers.JSONField()
+
+
 class ImportedSerializer(serializers.Serializer[Any]):
     """What an import did: how much the request held, and how much of it was new."""
 
@@ -97,6 +116,57 @@ class ImportedSerializer(serializers.Serializer[Any]):
     items_created = serializers.IntegerField()
     labels = serializers.IntegerField()
     labels_created = serializers.IntegerField()
+    items_changed = serializers.IntegerField()
+    items_removed = serializers.IntegerField()
+    left_out = LeftOutSerializer(many=True)
+
+
+class DatasetVersionSerializer(serializers.ModelSerializer[DatasetVersion]):
+    """What one import made of a dataset."""
+
+    class Meta:
+        model = DatasetVersion
+        fields = (
+            *("number", "source", "created_at", "items_added", "items_changed", "items_removed"),
+            *("labels_added", "rows_left_out"),
+        )
+
+
+class FieldChangeSerializer(serializers.Serializer[Any]):
+    """A field of an item in two versions."""
+
+    field = serializers.CharField()
+    before = serializers.JSONField(allow_null=True)
+    now = serializers.JSONField(allow_null=True)
+
+
+class ItemChangeSerializer(serializers.Serializer[Any]):
+    """An item that differs between two versions."""
+
+    item = serializers.CharField(source="external_id")
+    change = serializers.ChoiceField(choices=("added", "removed", "changed"), source="kind")
+    differences = FieldChangeSerializer(many=True, source="fields")
+    labels = serializers.IntegerField(source="n_labels", help_text="Given on the item as it was before.")
+
+
+class VersionChangesSerializer(serializers.Serializer[Any]):
+    """What changed from one version of a dataset to another."""
+
+    before = serializers.IntegerField()
+    now = serializers.IntegerField()
+    added = serializers.IntegerField()
+    removed = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    touched_labels = serializers.IntegerField(help_text="Labels on items that changed or went.")
+    items = ItemChangeSerializer(many=True)
+
+
+class StudyMovedSerializer(serializers.Serializer[Any]):
+    """What moving a study on to the current version of its dataset did."""
+
+    dataset_version = serializers.IntegerField()
+    replaced = serializers.IntegerField()
+    withdrawn = serializers.IntegerField()
 
 
 class ItemSerializer(serializers.ModelSerializer[Item]):
@@ -117,6 +187,7 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
         fields = (
             *("id", "dataset", "item", "kind", "position", "instruction", "context", "conversation"),
             *("reference", "category", "subset", "responses", "gold", "explanation", "metadata"),
+            *("since_version", "until_version"),
         )
 
     def get_responses(self, item: Item) -> list[dict[str, str]]:
@@ -131,6 +202,17 @@ class LabelSerializer(serializers.ModelSerializer[Label]):
 
     dataset = serializers.CharField(source="item.dataset.name", read_only=True)
     item: Any = serializers.SlugRelatedField(slug_field="external_id", read_only=True)
+    item_version = serializers.IntegerField(
+        source="item.since_version",
+        read_only=True,
+        help_text="The version that brought the item as it was labeled.",
+    )
+    replaced_in = serializers.IntegerField(
+        source="item.until_version",
+        read_only=True,
+        allow_null=True,
+        help_text="The version that changed or removed the item since.",
+    )
     study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True, allow_null=True)
     annotator: Any = serializers.SerializerMethodField()
     is_simulated = serializers.BooleanField(source="annotator.is_simulated", read_only=True)
@@ -140,7 +222,19 @@ class LabelSerializer(serializers.ModelSerializer[Label]):
     class Meta:
         model = Label
         fields = (
-            *("id", "dataset", "item", "study", "annotator", "is_simulated", "role", "kind", "value"),
+            *(
+                "id",
+                "dataset",
+                "item",
+                "item_version",
+                "replaced_in",
+                "study",
+                "annotator",
+                "is_simulated",
+                "role",
+                "kind",
+                "value",
+            ),
             *("shown_order", "counts", "supersedes", "comment", "guidelines_version", "probability"),
             *("active_ms", "wall_ms", "created_at"),
         )

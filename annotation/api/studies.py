@@ -21,6 +21,7 @@ from annotation.api.serializers import (
     StudyCopySerializer,
     StudyItemsChosenSerializer,
     StudyItemsSerializer,
+    StudyMovedSerializer,
     StudyProgressSerializer,
     StudySerializer,
     StudyWriteSerializer,
@@ -41,6 +42,7 @@ from annotation.services.studies import (
     study_pause,
     study_update,
 )
+from annotation.services.study_versions import study_move_on
 from web.api.pages import Narrow
 from web.api.problems import RefusalProblem
 
@@ -181,6 +183,22 @@ class StudyItemsView(ApiView):
             return Response(asdict(items_choose(study=study, rows=[])))
         with rows_on_disk("items", rows) as path:
             return Response(asdict(items_choose(study=study, rows=chosen_items_read(path))))
+
+
+class StudyMoveOn(ApiView):
+    """Let a study offer its items as the current version of its dataset has them."""
+
+    resource = "studies"
+
+    @extend_schema(request=None, responses=StudyMovedSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Move a study of yours on to the dataset's current version; once more changes nothing.
+
+        An item that changed is offered anew; its labels stay with the item that they were given on.
+        """
+        study = _study(self, slug)
+        moved = study_move_on(study=study)
+        return Response(asdict(moved) | {"dataset_version": study.dataset_version})
 
 
 class EnrollmentsView(Listing):

@@ -1,10 +1,12 @@
 """Datasets, items and labels, for programs. Each write calls the service that the page calls."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,6 +19,7 @@ from annotation.api.serializers import (
     DatasetChangeSerializer,
     DatasetDetailSerializer,
     DatasetSerializer,
+    DatasetVersionSerializer,
     DatasetWriteSerializer,
     ImportedSerializer,
     ItemSerializer,
@@ -24,17 +27,23 @@ from annotation.api.serializers import (
     LabelSerializer,
     LabelsImportedSerializer,
     LabelsWriteSerializer,
+    VersionChangesSerializer,
 )
 from annotation.forms.upload import DatasetDocumentationForm
-from annotation.importers import read_label_rows
+from annotation.importers import ImportFileError, read_label_rows
+from annotation.importers.errors import LeftOutRows
 from annotation.importers.images import read_generic_with_images
+from annotation.importers.mapping import mapping_of
+from annotation.importers.records import EMPTY
 from annotation.kinds import KINDS
-from annotation.models import Dataset, Item, ItemResponse, Label, Split
+from annotation.models import Dataset, DatasetVersion, Item, ItemResponse, Label, Split
+from annotation.selectors.dataset_versions import item_changes, version_changes
 from annotation.selectors.datasets import (
     datasets_changeable_by,
     datasets_settled_by,
     datasets_visible_to,
     item_value_rules,
+    version_condition,
 )
 from annotation.selectors.overview import labels_visible_to
 from annotation.services.criteria import criteria_add, criteria_set, criteria_sets
@@ -76,7 +85,10 @@ class DatasetsView(Listing):
         criteria = values.pop("criteria", None)
         if criteria is not None and criteria not in criteria_sets():
             raise RefusalProblem(400, f"Expected {', '.join(criteria_sets())}.", field="criteria")
-        return _imported(request, self, values.pop("items"), criteria=criteria, **values)
+        mapping, skips = values.pop("mapping", None), values.pop("skip_bad_rows")
+        return _imported(
+            request, self, values.pop("items"), criteria=criteria, document=mapping, skips=skips, **values
+        )
 
 
 class DatasetView(ApiView):
@@ -143,7 +155,7 @@ class ItemsView(Listing):
 
     def rows(self) -> QuerySet[Item]:
         dataset = get_object_or_404(datasets_visible_to(self.user), name=self.kwargs["name"])
-        return _items().filter(dataset=dataset)
+        return _items().filter(version_condition(), dataset=dataset)
 
     @extend_schema(request=ItemsWriteSerializer, responses=ImportedSerializer)
     def post(self, request: Request, name: str) -> Response:
@@ -151,6 +163,35 @@ class ItemsView(Listing):
         get_object_or_404(datasets_visible_to(self.user), name=name)
         get_object_or_404(datasets_settled_by(self.user), name=name)
         return _imported(request, self, said(ItemsWriteSerializer, request)["items"], name=name)
+
+
+class VersionsView(Listing):
+    """List the versions of a dataset."""
+
+    resource = "datasets"
+    serializer_class = DatasetVersionSerializer
+    narrows = {"since": Narrow("created_at__gte", "Only from this time on.", kind=datetime)}
+
+    def rows(self) -> QuerySet[DatasetVersion]:
+        dataset = get_object_or_404(datasets_visible_to(self.user), name=self.kwargs["name"])
+        return DatasetVersion.objects.filter(dataset=dataset)
+
+
+class ChangesView(ApiView):
+    """What changed between two versions of a dataset."""
+
+    resource = "datasets"
+
+    @extend_schema(responses=VersionChangesSerializer)
+    def get(self, request: Request, name: str, before: int, now: int) -> Response:
+        """Compare two versions of a dataset: items added, removed and changed, the first 200 field by field."""
+        dataset = get_object_or_404(datasets_visible_to(self.user), name=name)
+        if not (1 <= before <= dataset.version and 1 <= now <= dataset.version):
+            raise Http404
+        reader = None if self.user.is_administrator else self.user
+        found = asdict(version_changes(dataset, before, now, reader))
+        items = item_changes(dataset, before, now, reader)
+        return Response(VersionChangesSerializer({**found, "items": items}).data)
 
 
 class ItemResource(ApiView):
@@ -171,18 +212,38 @@ def _items() -> QuerySet[Item]:
 
 
 def _imported(
-    request: Request, view: ApiView, rows: list[Any], *, criteria: str | None = None, **options: Any
+    request: Request,
+    view: ApiView,
+    rows: list[Any],
+    *,
+    criteria: str | None = None,
+    document: dict[str, Any] | None = None,
+    skips: bool = False,
+    **options: Any,
 ) -> Response:
+    left_out: list[dict[str, Any]] = []
+
+    def keep(error: ImportFileError) -> None:
+        left_out.append({"row": error.row, "field": error.field, "reason": error.message, "data": error.data})
+
+    if document is not None:
+        options["mapping"] = mapping_of(document, "mapping").document()
     with rows_on_disk("items", rows) as path:
-        ready = () if criteria is None else criteria_set(criteria)
-        bundle = read_generic_with_images(path, image_folder(), criteria=ready)
+        bundle = read_generic_with_images(
+            path,
+            image_folder(),
+            criteria=() if criteria is None else criteria_set(criteria),
+            mapping=EMPTY if document is None else mapping_of(document),
+            faults=LeftOutRows(keep) if skips else None,
+        )
         if bundle.verdicts:
             raise RefusalProblem(400, "Import verdicts of judges as judgments.", field="items")
-        result: ImportResult = dataset_import(bundle=bundle, owner=view.user, source="api", **options)
-    names = ("items", "items_created", "labels", "labels_created")
-    found = {"dataset": DatasetSerializer(result.dataset).data} | {
-        name: getattr(result, name) for name in names
-    }
+        result: ImportResult = dataset_import(
+            bundle=bundle, owner=view.user, source="api", rows_left_out=len(left_out), **options
+        )
+    names = ("items", "items_created", "labels", "labels_created", "items_changed", "items_removed")
+    found = {"dataset": DatasetSerializer(result.dataset).data, "left_out": left_out}
+    found |= {name: getattr(result, name) for name in names}
     return Response(found, status=201 if result.created else 200)
 
 

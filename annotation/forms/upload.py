@@ -9,15 +9,12 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
 
-from annotation.importers import DatasetBundle, ImportFileError, read_generic, read_infobench
-from annotation.importers.columns import FIELD_CHOICES
-from annotation.importers.errors import UnknownColumnsError, errors_of
-from annotation.importers.images import read_generic_with_images
+from annotation.importers import DatasetBundle, ImportFileError, read_infobench
+from annotation.importers.errors import errors_of
 from annotation.importers.traces import HIDDEN_WORDS, JUDGED_WORDS, TraceOptions
 from annotation.models import Dataset, Split
 from annotation.peers.formats import FORMATS, GENERIC, TABLES, TRACES, ZIP, format_choices
 from annotation.services.criteria import criteria_set, criteria_sets
-from annotation.services.images import image_folder
 from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 
 
@@ -111,11 +108,8 @@ class DatasetDocumentationForm(forms.Form):
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
-    field_choices = FIELD_CHOICES
-    known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
-
     file = forms.FileField(
-        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. If anything in it is wrong, nothing is stored."
+        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored while anything in it is wrong."
     )
     format = forms.ChoiceField(choices=format_choices, initial=GENERIC)
     name = forms.CharField(
@@ -158,9 +152,6 @@ class DatasetUploadForm(forms.Form):
         help_text="From annotators and judges alike. You still see them on the item's page.",
     )
 
-    # What the columns of the file mean, once that was asked: for each a field.
-    mapped_file = forms.CharField(required=False, widget=forms.HiddenInput)
-
     def clean_file(self) -> UploadedFile[Any]:
         upload: UploadedFile[Any] = self.cleaned_data["file"]
         check_size(upload)
@@ -190,21 +181,8 @@ class DatasetUploadForm(forms.Form):
             self.add_error("hide", "Only for traces.")
         return data
 
-    @property
-    def mapping(self) -> dict[str, str]:
-        """The fields chosen for the columns, if it was this file that they were asked for."""
-        if self.cleaned_data.get("mapped_file") != getattr(self.files.get("file"), "name", None):
-            return {}
-        columns, fields = self.data.getlist("column"), self.data.getlist("field")  # type: ignore[attr-defined]
-        return dict(zip(columns, fields, strict=False))
-
-    def mapping_rows(self, asked: UnknownColumnsError) -> list[tuple[str, str, str]]:
-        """(column, what stands in it, the field that is chosen or guessed) for the step that asks."""
-        chosen = asked.guesses | self.mapping
-        return [(name, asked.samples.get(name, ""), chosen[name]) for name in asked.columns]
-
     def bundle(self) -> DatasetBundle:
-        """Read the file.
+        """Read a file of a published format; tables are read by `judges.services.dataset_imports`.
 
         Raises
         ------
@@ -217,9 +195,6 @@ class DatasetUploadForm(forms.Form):
         packed = Path(upload.name or "").suffix.lower() == ZIP
         on_disk_as = f"{self.cleaned_data['name']}{ZIP}" if packed else name
         with import_file(upload, folder=self.cleaned_data["name"], name=on_disk_as) as path:
-            if read is read_generic:
-                criteria = criteria_set(chosen) if chosen else ()
-                return read_generic_with_images(path, image_folder(), criteria=criteria, mapping=self.mapping)
             if trace := TRACES.get(self.cleaned_data["format"]):
                 criteria = criteria_set(chosen) if chosen else ()
                 judged = self.cleaned_data["judged"] or TraceOptions().judged

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -48,11 +49,33 @@ class BundleBuilder:
         self._items: dict[str, ItemRecord] = {}
         self._alone: dict[str, Origin] = {}
         self._same: Counter[str] = Counter()
+        self._counted: list[str] = []
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
         self.categories: CategoriesRecord | None = None
         self.shared_categories: tuple[AspectFields, ...] = ()
+
+    @contextmanager
+    def whole_row(self) -> Iterator[None]:
+        """Take back what a row added where the row is refused: all of it counts, or nothing."""
+        added: tuple[dict[Any, Any], ...] = (
+            *(self._instructions, self._aspects, self._responses, self._items, self._alone, self._same),
+            *(self._labels, self._verdicts, self.criteria),
+        )
+        sizes = [len(one) for one in added]
+        declared = self.categories, self.shared_categories
+        self._counted.clear()
+        try:
+            yield
+        except ImportFileError:
+            for one, size in zip(added, sizes, strict=True):
+                while len(one) > size:
+                    one.popitem()
+            self.categories, self.shared_categories = declared
+            for key in self._counted:
+                self._same[key] -= key in self._same
+            raise
 
     @property
     def n_items(self) -> int:
@@ -123,6 +146,7 @@ class BundleBuilder:
         name = key
         while name in self._items:
             self._same[key] += 1
+            self._counted.append(key)
             name = f"{key}-{self._same[key] + 1}"
         return name
 

@@ -17,17 +17,17 @@ from annotation.importers.errors import (
     UnknownColumnsError,
     quoted,
 )
+from annotation.importers.mapping import KEEP, LEAVE_OUT, TableMapping
 from annotation.importers.rows import Row, close_name, suggestion
 from annotation.importers.tables import Table
 from annotation.importers.turns import turns_apart
 
-KEEP = "metadata."
-"""The column is kept in the metadata under its own name."""
-LEAVE_OUT = "-"
 CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
 ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
 OF_COLUMN = ("annotator:", "judge:")
 """The column holds the labels of one annotator or the verdicts of one judge, whose name is that of the column."""
+RATING = "rating:"
+"""The column holds ratings on the criterion whose key follows; alone, on the one with the name of the column."""
 MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE)
 """Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
 FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -68,6 +68,7 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (ANNOTATOR, "Annotator of the row"),
             (LABEL, "Label of this annotator"),
             (JUDGE, "Judge of the preference"),
+            (RATING, "Ratings on one criterion"),
             ("labels", "List of labels"),
             ("verdicts", "List of verdicts"),
             ("explanation", "Explanation of gold"),
@@ -105,9 +106,38 @@ USUAL: Mapping[str, str] = {
     "model": "system_1",
     "winner": CHOSEN,
     "loser": REJECTED,
-    "worker": ANNOTATOR,
-    "annotator_id": ANNOTATOR,
-    "topic": "category",
+    **dict.fromkeys(
+        (
+            "worker",
+            "annotator_id",
+            "worker_id",
+            "workerid",
+            "rater",
+            "rater_id",
+            "annotator",
+            "user",
+            "user_id",
+            "labeler",
+            "evaluator",
+        ),
+        ANNOTATOR,
+    ),
+    **dict.fromkeys(("topic", "task", "task_type", "task_category", "domain", "type"), "category"),
+    **dict.fromkeys(("source", "split", "dataset"), "subset"),
+    **dict.fromkeys(("messages", "conversations", "user_input", "user_prompt", "post"), "instruction"),
+    **dict.fromkeys(
+        ("gold_answer", "ground_truth", "reference_answer", "target", "expected", "ideal"), "reference"
+    ),
+    **dict.fromkeys(("uid", "item_id", "example_id", "sample_id", "pair_id", "item"), "id"),
+    **dict.fromkeys(("prompt_id", "question_id", "instruction_id", "query_id"), "instruction_id"),
+    **dict.fromkeys(("document", "passage", "article", "source_text", "system_prompt"), "context"),
+    **dict.fromkeys(("judge", "judge_name", "judge_model"), JUDGE),
+    **dict.fromkeys(("preferred", "better", "best", "vote", "choice", "human_preference"), PREFERENCE),
+    **dict.fromkeys(("rationale", "gold_explanation"), "explanation"),
+    **dict.fromkeys(
+        ("generated_text", "model_output", "model_response", "prediction", "summary"), "response_1"
+    ),
+    **dict.fromkeys(("model_name", "generator", "system_name"), "system_1"),
 }
 """What is guessed, and asked, for usual names that no layout has."""
 _NUMBERED = re.compile(r"(?:annotator|rater|worker|label)[ _-]?\d+\Z", re.IGNORECASE)
@@ -175,7 +205,7 @@ def columns_resolve(
     *,
     known: Callable[[str], bool],
     names: Sequence[str],
-    mapping: Mapping[str, str],
+    mapping: TableMapping,
 ) -> dict[str, str]:
     """The field of each column, by the mapping, the field's own name, or a published layout.
 
@@ -187,17 +217,15 @@ def columns_resolve(
         A mapping of a column that is not there, to no field, or of two columns to one field.
     """
     header = table.header
-    mapping = {
-        column: f"{field}{column}" if field in OF_COLUMN else field for column, field in mapping.items()
-    }
-    _check_mapping(path, header, mapping, known, names)
-    layout = _layout(header)
+    chosen = {column: of_column(field, column) for column, field in mapping.columns.items()}
+    _check_mapping(path, header, chosen, known, names)
+    layout = layout_fields(header)
     fields: dict[str, str] = {}
     guesses: dict[str, str] = {}
     unknown = []
     for name in header:
-        if name in mapping:
-            fields[name] = mapping[name]
+        if name in chosen:
+            fields[name] = chosen[name]
         elif known(name):
             fields[name] = name
         elif name in layout:
@@ -211,12 +239,11 @@ def columns_resolve(
         fields = {**layout, **fields}  # a later row may have what the first ones lack
     errors = []
     for name in unknown:
-        if table.has_header and _NUMBERED.match(name.strip()):
+        if table.has_header and is_numbered(name):
             guesses[name] = OF_COLUMN[0]
             errors.append(_unknown(path, table, name, f"{OF_COLUMN[0]}{name}"))
             continue
-        usual = USUAL.get(name.strip().lower().replace(" ", "_"))
-        meant = usual or close_name(name, [*names, *MAPPED])
+        meant = usual_field(name) or close_name(name, [*names, *MAPPED])
         taken = (*fields.values(), *guesses.values())
         guesses[name] = meant if meant and meant not in taken and ":" not in meant else KEEP
         errors.append(_unknown(path, table, name, meant))
@@ -229,7 +256,29 @@ def columns_resolve(
     return fields
 
 
-def mapped(row: Row, fields: Mapping[str, str]) -> Row:
+def usual_field(name: str) -> str | None:
+    """The field that a usual name of a column stands for, or None."""
+    return USUAL.get(re.sub(r"[ .\\-]+", "_", name.strip().lower()))
+
+
+def is_numbered(name: str) -> bool:
+    """Whether the name is one of a column for each person, such as ``"Rater 2"``."""
+    return _NUMBERED.match(name.strip()) is not None
+
+
+def of_column(field: str, column: str) -> str:
+    """The field of a column; of those that end in a colon, with the name of the column after it."""
+    if field == RATING:
+        return f"{RATING}{criterion_key(column)}"
+    return f"{field}{column}" if field in OF_COLUMN else field
+
+
+def criterion_key(column: str) -> str:
+    """The name of a column as the key of a criterion: letters, digits, hyphens and underscores."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:64] or "rating"
+
+
+def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
     """The row with the fields of the generic format; a refusal of it names the file's own columns."""
     data: dict[str, Any] = {}
     named: dict[str, str] = {}
@@ -240,13 +289,16 @@ def mapped(row: Row, fields: Mapping[str, str]) -> Row:
             if value is not None:
                 kept[column] = value
         elif field != LEAVE_OUT:
-            data[field] = value
+            data[field] = mapping.meaning(column, value)
             named[field] = column
     # The one row all the way: what is done to its fields here is seen by the next step.
     renamed = Row(row.origin, data, named=named)
     turns_apart(renamed, data)
     if kept:
         data["metadata"] = {**renamed.mapping("metadata"), **kept}
+    if mapping.kind and data.get("kind") is None and not data.keys() <= {"criteria", "categories"}:
+        data["kind"] = mapping.kind
+    _ratings(data, named)
     if data.keys() & set(MAPPED):
         _chosen(renamed, data, named)
         _preference(renamed, data, named)
@@ -264,6 +316,19 @@ def _chosen(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         named[response] = named.get(field, field)
     if data.get("gold") is None:
         data["gold"] = 1
+
+
+def _ratings(data: dict[str, Any], named: dict[str, str]) -> None:
+    """Columns of ratings become one value: that of the row's annotator or judge, or gold where it names neither."""
+    columns = [field for field in data if field.startswith(RATING)]
+    ratings = {field.removeprefix(RATING): data.pop(field) for field in columns}
+    given = {key: points for key, points in ratings.items() if points is not None}
+    if not given:
+        return
+    whose = LABEL if data.get(ANNOTATOR) is not None else PREFERENCE
+    if data.get(whose) is None:
+        data[whose] = {"ratings": given}
+        named[whose] = named[columns[0]]
 
 
 def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
@@ -302,7 +367,8 @@ def has_label_rows(fields: Mapping[str, str]) -> bool:
     return bool({ANNOTATOR, JUDGE} & set(fields.values()))
 
 
-def _layout(header: Sequence[str]) -> Mapping[str, str]:
+def layout_fields(header: Sequence[str]) -> Mapping[str, str]:
+    """The fields of the published layout that the names are; nothing where they are of none."""
     names = set(header)
     for layout in LAYOUTS:
         if layout.needs <= names and not layout.lacks & names:
@@ -320,7 +386,7 @@ def _check_mapping(
     for column, field in mapping.items():
         if column not in header:
             raise ImportFileError(path, None, column, f"there is no such column; found {_some(header)}.")
-        if field not in (KEEP, LEAVE_OUT, *MAPPED) and not known(field):
+        if field not in (KEEP, LEAVE_OUT, *MAPPED) and not known(field) and not field.startswith(RATING):
             raise ImportFileError(
                 path, None, column, f"{quoted(field)} is no field{suggestion(field, (*names, *MAPPED))}."
             )
@@ -371,14 +437,19 @@ def _some(header: Sequence[str]) -> str:
     return ", ".join(header)[:200]
 
 
+def shown_cell(value: Any) -> str:
+    """The beginning of a cell on one line, as a page or a message shows it."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return " ".join(text[:400].split())[:80]
+
+
 def _samples(table: Table) -> dict[str, str]:
     """What stands in each column, in the first row that has something there."""
     found: dict[str, str] = {}
     for row in table.first:
         for name, value in row.data.items():
             if name not in found and value not in (None, "", [], {}):
-                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-                found[name] = " ".join(text[:400].split())[:80]
+                found[name] = shown_cell(value)
     return found
 
 

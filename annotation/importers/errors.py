@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TypeVar
 
@@ -26,7 +27,11 @@ class ImportFileError(Exception):
         Column or key.
     message : str
         What was expected, and what was found. One line.
+    data : object
+        The row as far as it was read: fields, cells, or the text of a line. None where nobody knew it.
     """
+
+    data: object = None
 
     def __init__(self, file: object, row: int | None, field: str | None, message: str) -> None:
         self.file = str(file)
@@ -131,11 +136,19 @@ class Faults:
         if len(self.errors) >= self.limit:
             self.check()
 
-    def tried(self, read: Callable[[], T]) -> T | None:
-        """What `read` returns; None where it refuses, which is collected."""
+    def tried(self, read: Callable[[], T], data: object = None) -> T | None:
+        """What `read` returns; None where it refuses, which is collected with the row that it read."""
         with self:
-            return read()
+            try:
+                return read()
+            except ImportFileError as error:
+                error.data = data
+                raise
         return None
+
+    def reading(self) -> AbstractContextManager[object]:
+        """The context in which a file is read: what stops the reading is collected too."""
+        return self
 
     def each(self, rows: Iterable[T], add: Callable[[T], object]) -> None:
         """Read all rows with `add`, on after a bad one, and collect what stops the reading of the file too."""
@@ -150,6 +163,33 @@ class Faults:
             raise self.errors[0]
         if self.errors:
             raise RefusedFileError(self.errors)
+
+
+class LeftOutRows(Faults):
+    """Leaves bad rows out and goes on: each is told to `keep`, and nothing that is wrong in a row refuses the file.
+
+    What makes the rest of a file unreadable is raised all the same.
+
+    Parameters
+    ----------
+    keep
+        Called with each error; its `data` is the row.
+    """
+
+    def __init__(self, keep: Callable[[ImportFileError], object]) -> None:
+        super().__init__()
+        self._keep = keep
+        self.n = 0
+
+    def add(self, error: ImportFileError) -> None:
+        self.n += 1
+        self._keep(error)
+
+    def reading(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def check(self) -> None:
+        return
 
 
 def errors_of(error: ImportFileError) -> tuple[ImportFileError, ...]:

@@ -25,10 +25,18 @@ from annotation.importers.cells import (
     verdict_cells,
 )
 from annotation.importers.chat import read_turns
-from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, has_label_rows, mapped
+from annotation.importers.columns import LABEL, PREFERENCE, RATING, columns_resolve, has_label_rows, mapped
 from annotation.importers.criteria import read_criteria
-from annotation.importers.errors import Faults, ImportFileError, quoted
-from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, LabelRecord, VerdictRecord
+from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
+from annotation.importers.mapping import TableMapping, as_mapping
+from annotation.importers.records import (
+    EMPTY,
+    CriterionRecord,
+    DatasetBundle,
+    LabelRecord,
+    Origin,
+    VerdictRecord,
+)
 from annotation.importers.rows import (
     MAX_ASPECT_KEY,
     MAX_CATEGORY,
@@ -88,7 +96,9 @@ COLUMNS = ColumnTypes(
     names=(*FIELDS, "response_1", "response_2", "system_1", "system_2", "annotator:NAME", "judge:NAME"),
     required=("instruction",),
     json=lambda name: name in NESTED,
-    value=lambda name: VALUE.match(name) is not None or name in (LABEL, PREFERENCE),
+    value=lambda name: (
+        VALUE.match(name) is not None or name in (LABEL, PREFERENCE) or name.startswith(RATING)
+    ),
     text=lambda name: name.startswith("response_"),
 )
 
@@ -120,7 +130,8 @@ def read_generic(
     progress: Progress | None = None,
     *,
     criteria: Sequence[CriterionRecord] = (),
-    mapping: Mapping[str, str] = EMPTY,
+    mapping: TableMapping | Mapping[str, str] = EMPTY,
+    faults: Faults | None = None,
 ) -> DatasetBundle:
     """Read a `.jsonl`, `.json`, `.csv`, `.tsv` or `.parquet` file of items of any kind.
 
@@ -131,7 +142,9 @@ def read_generic(
     criteria : optional
         Criteria of the dataset that the file does not have to declare.
     mapping : optional
-        The field of each column that has another name, `columns.KEEP` or `columns.LEAVE_OUT`.
+        The field of each column that has another name, and what else the file does not say.
+    faults : optional
+        `LeftOutRows` for the good rows of a file that has bad ones; the dataset is then what the good rows say.
 
     Raises
     ------
@@ -143,9 +156,9 @@ def read_generic(
     file = Path(path)
     builder = BundleBuilder(f"generic: {file.name}")
     builder.criteria.update({record.key: record for record in criteria})
-    faults = Faults()
-    with faults:
-        _read(builder, file, mapping, faults, progress)
+    faults = Faults() if faults is None else faults
+    with faults.reading():
+        _read(builder, file, as_mapping(mapping), faults, progress)
     faults.check()
     return builder.finish(file)
 
@@ -153,17 +166,31 @@ def read_generic(
 def _read(
     builder: BundleBuilder,
     file: Path,
-    mapping: Mapping[str, str],
+    mapping: TableMapping,
     faults: Faults,
     progress: Progress | None,
 ) -> None:
     rows, long = generic_rows(file, mapping, faults)
+    _declare(builder, mapping)
     for raw in counted_rows(rows, progress):
-        n_faults = len(faults.errors)
-        with faults:
-            item_row_add(builder, raw(), long)
-        if len(faults.errors) > n_faults and raw.has_criteria:
-            return  # without the criteria every rubric after it would look wrong
+        try:
+            with builder.whole_row():
+                item_row_add(builder, raw(), long)
+        except ImportFileError as error:
+            if raw.has_criteria and isinstance(faults, LeftOutRows):
+                raise  # without the criteria every rubric after it would look wrong
+            error.data = raw.raw.data
+            faults.add(error)
+            if raw.has_criteria:
+                return
+
+
+def _declare(builder: BundleBuilder, mapping: TableMapping) -> None:
+    """Add what the mapping declares for all rows, as a row of the file would."""
+    said = {"criteria": mapping.criteria, "categories": mapping.categories}
+    data = {field: value for field, value in said.items() if value is not None}
+    if data:
+        item_row_add(builder, Row(Origin("mapping", 0), data), long=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +199,7 @@ class GenericRow:
 
     raw: Row
     fields: Mapping[str, str]
+    mapping: TableMapping
 
     @property
     def has_criteria(self) -> bool:
@@ -179,7 +207,7 @@ class GenericRow:
 
     def __call__(self) -> Row:
         """Return the row with the names of the format; raises ImportFileError for one that it does not have."""
-        row = mapped(self.raw, self.fields)
+        row = mapped(self.raw, self.fields, self.mapping)
         for name in row.data:
             if not COLUMNS.known(name):
                 row.fail(name, f"unknown field{suggestion(name, COLUMNS.names)}.")
@@ -187,7 +215,7 @@ class GenericRow:
 
 
 def generic_rows(
-    file: Path, mapping: Mapping[str, str], faults: Faults, *, each_row: bool = False
+    file: Path, mapping: TableMapping | Mapping[str, str], faults: Faults, *, each_row: bool = False
 ) -> tuple[Iterator[GenericRow], bool]:
     """Return the rows of a file, read as they are asked for, and whether rows with the same texts are one item.
 
@@ -197,9 +225,10 @@ def generic_rows(
         As in `table_open`.
     """
     table = table_open(file, faults, COLUMNS.known, each_row=each_row)
+    mapping = as_mapping(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     rows = table.rows(replace(COLUMNS, fields=fields), faults)
-    return (GenericRow(row, fields) for row in rows), has_label_rows(fields)
+    return (GenericRow(row, fields, mapping) for row in rows), has_label_rows(fields)
 
 
 def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:

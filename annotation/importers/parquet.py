@@ -68,9 +68,11 @@ def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults) -> Itera
         if letter == "R":
             yield Row(Origin(str(path), number), value)
             continue
-        column, found = value
+        column, found, shown = value
         expected = "expected text, a number, true, false, null, a list or an object"
-        faults.add(ImportFileError(path, number, column, f"{expected}, found {found}."))
+        problem = ImportFileError(path, number, column, f"{expected}, found {found}.")
+        problem.data = shown
+        faults.add(problem)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Any]]:

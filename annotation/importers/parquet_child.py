@@ -3,8 +3,9 @@
 A few kilobytes of Parquet may say, in many ways (dictionaries, runs, prefixes, compressed pages), that they are
 gigabytes; what they claim of their own size need not be so. So the decoder may fail here, where nothing else does.
 
-Writes one line of JSON after a letter: H the names of the columns, R a row, B a column and the type in it that JSON
-does not know, E why it cannot be read. `annotation.importers.parquet` reads this. Imports nothing of the project.
+Writes one line of JSON after a letter: H the names of the columns, R a row, B a column, the type in it that JSON does
+not know, and the row as text, E why it cannot be read. `annotation.importers.parquet` reads this. Imports nothing of
+the project.
 """
 
 import json
@@ -15,6 +16,8 @@ from typing import Any
 
 BATCH = 16
 CPU_SECONDS = 120
+MOST_SHOWN = 1000
+"""Characters of each cell of a row that JSON cannot hold, as it is shown to whoever sent it."""
 
 
 def bound_memory(mebibytes: int) -> None:
@@ -42,7 +45,8 @@ def say_row(row: dict[str, Any]) -> None:
             try:
                 json.dumps(cell)
             except TypeError:
-                say("B", [name, type(cell).__name__])
+                shown = {key: str(part)[:MOST_SHOWN] for key, part in row.items()}
+                say("B", [name, type(cell).__name__, shown])
                 return
 
 

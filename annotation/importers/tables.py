@@ -30,7 +30,7 @@ from annotation.importers.rows import Row, one_of, suggestion
 NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\Z")
 DELIMITERS = ",;\t|"
 HEAD = 50
-"""Rows that are looked at for the names of fields, where a file has no header."""
+"""Rows that are looked at for the names of fields, where a file has no header, and for what columns may be."""
 
 
 def never(_name: str) -> bool:
@@ -82,7 +82,7 @@ class Table:
     def rows(self, columns: ColumnTypes, faults: Faults) -> Iterator[Row]:
         """The rows with native values; one that has a wrong cell is a fault and is left out."""
         for row in chain(self.first, self.rest):
-            read = faults.tried(partial(self.native, row, columns))
+            read = faults.tried(partial(self.native, row, columns), row.data)
             if read is not None:
                 yield read
 
@@ -172,7 +172,7 @@ def jsonl_rows(path: Path, faults: Faults, *, each_row: bool = False) -> Iterato
         if not line.strip():
             continue
         budget.spend(line, number)
-        row = faults.tried(partial(_line_object, path, number, line))
+        row = faults.tried(partial(_line_object, path, number, line), line.rstrip("\r\n"))
         if row is not None:
             yield row
 
@@ -202,7 +202,7 @@ def json_rows(path: Path, faults: Faults) -> Iterator[Row]:
     if not document:
         raise ImportFileError(path, None, None, "the list is empty; expected at least one object.")
     for number, data in enumerate(document, start=1):
-        row = faults.tried(partial(_object, path, number, data))
+        row = faults.tried(partial(_object, path, number, data), data)
         if row is not None:
             yield row
 
@@ -264,7 +264,9 @@ def csv_records(
             width = len(cells)
         if len(cells) != width:
             message = f"expected {width} fields as in the header, found {len(cells)}."
-            faults.add(ImportFileError(path, number, None, message))
+            wrong = ImportFileError(path, number, None, message)
+            wrong.data = cells
+            faults.add(wrong)
             continue
         yield number, cells
 
@@ -337,7 +339,9 @@ def _csv_rows(
         if wrong is None:
             yield row
         else:
-            faults.add(ImportFileError(path, number, *wrong))
+            problem = ImportFileError(path, number, *wrong)
+            problem.data = row.data
+            faults.add(problem)
 
 
 def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int | None) -> None:
@@ -355,7 +359,7 @@ def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int 
 
 def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False) -> Table:
     number, header, rows = _csv_header_and_rows(path, faults, known, each_row=each_row)
-    first = tuple(islice(rows, 1))
+    first = tuple(islice(rows, HEAD))
     return Table(tuple(header), number, first, rows, has_header=True, native=_native_row)
 
 
@@ -384,7 +388,7 @@ def _parquet_table(path: Path, faults: Faults) -> Table:
     if len(header) > MAX_COLUMNS:
         message = f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
         raise ImportFileError(path, None, None, message)
-    first = tuple(islice(rows, 1))
+    first = tuple(islice(rows, HEAD))
     return Table(tuple(header), None, first, rows, has_header=True, native=_parquet_row)
 
 

@@ -6,6 +6,7 @@ from annotation.models.datasets import (
     Criterion,
     Dataset,
     DatasetImage,
+    DatasetVersion,
     Instruction,
     Item,
     ItemResponse,

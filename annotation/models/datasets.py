@@ -53,8 +53,13 @@ class Dataset(models.Model):
         blank=True,
         help_text="How items to classify use their categories: level, several, order. Empty: one, without an order.",
     )
+    mapping = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What the columns of its file are, for the next version of the file.",
+    )
     split = models.CharField(max_length=16, choices=Split.choices, default=Split.PUBLIC)
-    version = models.PositiveIntegerField(default=1, help_text="Goes up when an import adds something.")
+    version = models.PositiveIntegerField(default=1, help_text="Goes up when an import changes something.")
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="datasets"
     )
@@ -78,6 +83,38 @@ class Dataset(models.Model):
         return CategoryScheme.of_json(self.categories)
 
 
+class DatasetVersion(models.Model):
+    """What one import made of a dataset: how much it added, changed and removed, and from what file."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    source = models.CharField(max_length=300, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    items_added = models.PositiveIntegerField(default=0)
+    items_changed = models.PositiveIntegerField(default=0)
+    items_removed = models.PositiveIntegerField(default=0)
+    labels_added = models.PositiveIntegerField(default=0)
+    rows_left_out = models.PositiveIntegerField(
+        default=0, help_text="Rows of the file that could not be read and were left out on request."
+    )
+    file_hash = models.CharField(
+        max_length=64, blank=True, help_text="Of the file and how it was read; empty where it was no file."
+    )
+    counted = models.JSONField(default=dict, blank=True, help_text="How much the file had, in all.")
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "number"], name="dataset_version_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.dataset_id}/{self.number}"
+
+
 class Instruction(models.Model):
     """A prompt given to models. Items that share one move together when intervals are computed."""
 
@@ -96,10 +133,17 @@ class Instruction(models.Model):
     category = models.CharField(max_length=100, blank=True)
     subset = models.CharField(max_length=200, blank=True, help_text="A path: Adversarial/Neighbor.")
     metadata = models.JSONField(default=dict, blank=True)
+    since_version = models.PositiveIntegerField(
+        default=1,
+        db_default=1,
+        help_text="The version of the dataset that brought it, under this id, as it is.",
+    )
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["dataset", "external_id"], name="instruction_unique_in_dataset"),
+            models.UniqueConstraint(
+                fields=["dataset", "external_id", "since_version"], name="instruction_unique_in_dataset"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -200,8 +244,21 @@ class DatasetImage(models.Model):
         return self.digest
 
 
+class ItemQuerySet(models.QuerySet["Item"]):
+    def current(self) -> "ItemQuerySet":
+        """Items of the datasets as they are now, without those that a later version replaced or removed."""
+        return self.filter(until_version__isnull=True)
+
+    def of_version(self, number: int) -> "ItemQuerySet":
+        """Items that their dataset had in one of its versions."""
+        began = models.Q(since_version__lte=number)
+        return self.filter(began, models.Q(until_version__isnull=True) | models.Q(until_version__gt=number))
+
+
 class Item(models.Model):
-    """One thing to be judged."""
+    """One thing to be judged. Its texts never change: where a version of the dataset changes it, another row takes its
+    id, and this one stays for the labels that were given on it and for the studies that go on with it.
+    """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="items")
     instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="items")
@@ -211,14 +268,39 @@ class Item(models.Model):
     gold = models.JSONField(null=True, blank=True, help_text="The known right answer, in canonical order.")
     explanation = models.TextField(blank=True, help_text="Why it is right; shown in training. Markdown.")
     metadata = models.JSONField(default=dict, blank=True)
+    since_version = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="The version of the dataset that brought it as it is."
+    )
+    until_version = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The version that replaced or removed it; empty while it is current."
+    )
     responses: models.ManyToManyField[Response, "ItemResponse"] = models.ManyToManyField(
         Response, through="ItemResponse", related_name="items"
     )
 
+    objects = ItemQuerySet.as_manager()
+
     class Meta:
         ordering = ["dataset", "position"]
         constraints = [
-            models.UniqueConstraint(fields=["dataset", "external_id"], name="item_unique_in_dataset"),
+            models.UniqueConstraint(
+                fields=["dataset", "external_id"],
+                condition=models.Q(until_version__isnull=True),
+                name="item_unique_in_dataset",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(until_version__isnull=True)
+                | models.Q(until_version__gt=models.F("since_version")),
+                name="item_versions_in_order",
+            ),
+        ]
+        indexes = [
+            # Few rows: what versions took out, which lists of a version and their differences look for.
+            models.Index(
+                fields=["dataset", "until_version"],
+                condition=models.Q(until_version__isnull=False),
+                name="item_of_earlier_version",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -32,6 +32,12 @@ class StudyState(models.TextChoices):
 
 class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, PayRules):
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
+    dataset_version = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The version of the dataset that its items are of, since it opened.",
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="studies"
     )

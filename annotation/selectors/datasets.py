@@ -15,7 +15,17 @@ from annotation.domain.scales import Scale
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import CategoryScheme
 from annotation.kinds.grades import STRENGTHS
-from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
+from annotation.models import (
+    Criterion,
+    Dataset,
+    Instruction,
+    Item,
+    ItemResponse,
+    Response,
+    Split,
+    Study,
+    User,
+)
 from annotation.models.datasets import Aspect
 
 CHUNK = 500
@@ -157,10 +167,38 @@ def datasets_settled_by(user: User) -> QuerySet[Dataset]:
     return visible if user.is_administrator else visible.filter(owner=user)
 
 
-def items_of(datasets: Iterable[Dataset | int], kind: str = "") -> QuerySet[Item]:
-    """The items of datasets, of one kind where it is given; in no order."""
+def items_of(
+    datasets: Iterable[Dataset | int], kind: str = "", *, study: Study | None = None, earlier: bool = False
+) -> QuerySet[Item]:
+    """The items of datasets, of one kind where it is given; in no order.
+
+    Parameters
+    ----------
+    study
+        Those of the version that this study is pinned to, instead of those that are current.
+    earlier
+        With those that a later version replaced or removed.
+    """
     items = Item.objects.order_by().filter(dataset__in=list(datasets))
+    items = items if earlier else items.filter(version_condition(study))
     return items.filter(kind=kind) if kind else items
+
+
+def version_condition(study: Study | None = None, prefix: str = "") -> Q:
+    """What restricts rows to items of the version that a study is pinned to, or to those that are current.
+
+    Parameters
+    ----------
+    prefix
+        The way from the rows to the item: "item__" of a label.
+    """
+    number = None if study is None else study.dataset_version
+    current = Q(**{f"{prefix}until_version__isnull": True})
+    if number is None:
+        return current
+    return Q(**{f"{prefix}since_version__lte": number}) & (
+        current | Q(**{f"{prefix}until_version__gt": number})
+    )
 
 
 def instructions_of(dataset: Dataset) -> QuerySet[Instruction]:
@@ -180,7 +218,11 @@ def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) ->
         Only these, still in the order of the source.
     """
     ids = list(
-        Item.objects.filter(dataset_id=dataset_id).order_by("position", "pk").values_list("pk", flat=True)
+        Item.objects.filter(dataset_id=dataset_id)
+        # Of those that are named, earlier ones too: a study goes on with them.
+        .filter(Q() if item_ids is not None else version_condition())
+        .order_by("position", "pk")
+        .values_list("pk", flat=True)
     )
     if item_ids is not None:
         wanted = set(item_ids)
@@ -290,7 +332,7 @@ def response_lengths(dataset_id: int) -> dict[int, list[int]]:
 
 
 def dataset_counts(dataset_id: int) -> DatasetCounts:
-    items = Item.objects.filter(dataset_id=dataset_id)
+    items = Item.objects.current().filter(dataset_id=dataset_id)
     totals = items.aggregate(
         items=Count("pk"),
         instructions=Count("instruction", distinct=True),
@@ -308,7 +350,8 @@ def dataset_sizes() -> dict[int, dict[str, tuple[int, int]]]:
     """Of each dataset and kind: (items, items with gold). One query."""
     sizes: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
     rows = (
-        Item.objects.order_by("dataset", "kind")
+        Item.objects.current()
+        .order_by("dataset", "kind")
         .values_list("dataset", "kind")
         .annotate(n=Count("pk"), gold=Count("gold"))
     )
@@ -324,12 +367,13 @@ def _tally(items: QuerySet[Item], field: str) -> dict[str, int]:
 
 def items_by_external_id(dataset_id: int) -> dict[str, int]:
     """External id to primary key."""
-    return dict(Item.objects.filter(dataset_id=dataset_id).values_list("external_id", "pk"))
+    return dict(Item.objects.current().filter(dataset_id=dataset_id).values_list("external_id", "pk"))
 
 
 def gold_choices(dataset_id: int) -> dict[str, int | None]:
     """External id to the gold choice of a pair; None where there is none."""
-    rows = Item.objects.filter(dataset_id=dataset_id).order_by("position").values_list("external_id", "gold")
+    items = Item.objects.current().filter(dataset_id=dataset_id)
+    rows = items.order_by("position").values_list("external_id", "gold")
     return {external_id: None if gold is None else gold.get("choice") for external_id, gold in rows}
 
 
@@ -354,7 +398,10 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     aspects = aspect_keys([dataset_id])
     several = category_scheme(dataset_id).several
     items = (
-        Item.objects.filter(dataset_id=dataset_id).order_by("position").annotate(n=Count("item_responses"))
+        Item.objects.current()
+        .filter(dataset_id=dataset_id)
+        .order_by("position")
+        .annotate(n=Count("item_responses"))
     )
     return {
         external_id: ValueRules(
@@ -373,3 +420,8 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             "external_id", "kind", "instruction_id", "n"
         )
     }
+
+
+def mapping_kept(name: str) -> dict[str, Any] | None:
+    """The mapping by which the last file of a dataset was read, as a document; None where there is none."""
+    return Dataset.objects.filter(name=name).exclude(mapping={}).values_list("mapping", flat=True).first()

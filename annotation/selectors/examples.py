@@ -57,7 +57,8 @@ def dataset_examples(dataset_id: int, *, n: int, seed: int = 0) -> list[dict[str
         ``{"instruction", "context"?, "output_a", "output_b", "verdict": "A" | "B" | "tie", "reason"?}``
     """
     named = (
-        Item.objects.filter(dataset_id=dataset_id, kind=KIND, gold__isnull=False)
+        Item.objects.current()
+        .filter(dataset_id=dataset_id, kind=KIND, gold__isnull=False)
         .exclude(dataset__split=Split.PRIVATE)
         .values_list("external_id", "pk")
     )

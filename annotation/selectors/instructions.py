@@ -46,7 +46,7 @@ def system_responses(dataset_id: int, system: str) -> dict[int, str]:
 
 def systems_of_items(dataset_id: int, kind: str = "") -> dict[str, tuple[str, ...]]:
     """By item (of a kind), the systems of its responses in canonical order, where all are known; one query."""
-    links = ItemResponse.objects.filter(item__dataset_id=dataset_id)
+    links = ItemResponse.objects.filter(item__dataset_id=dataset_id, item__until_version__isnull=True)
     if kind:
         links = links.filter(item__kind=kind)
     rows = links.order_by("item__position", "item_id", "position").values_list(
@@ -60,7 +60,8 @@ def systems_of_items(dataset_id: int, kind: str = "") -> dict[str, tuple[str, ..
 
 def first_instructions(dataset_id: int, kinds: Iterable[str]) -> dict[tuple[str, str], str]:
     """By category and subset, the beginning of the first instruction of items of these kinds; one query."""
-    rows = Item.objects.filter(dataset_id=dataset_id, kind__in=list(kinds)).order_by("position", "pk")
+    items = Item.objects.current().filter(dataset_id=dataset_id, kind__in=list(kinds))
+    rows = items.order_by("position", "pk")
     found: dict[tuple[str, str], str] = {}
     for category, subset, text in rows.values_list(
         "instruction__category", "instruction__subset", Left("instruction__text", EXAMPLE)

@@ -66,7 +66,7 @@ def items_chosen(
     with_gold: bool = False,
 ) -> QuerySet[Item]:
     """Items that fit; `external_id` is a part of theirs. Nothing given: all."""
-    rows = Item.objects.order_by()
+    rows = Item.objects.current().order_by()
     if dataset_id is not None:
         rows = rows.filter(dataset_id=dataset_id)
     if category:
@@ -166,7 +166,7 @@ def dataset_categories(dataset_id: int) -> list[str]:
 
 def dataset_kinds(dataset_id: int) -> dict[str, str]:
     """The kinds of a dataset's items, with what each is called, the kind of its first item first; one query."""
-    rows = Item.objects.filter(dataset_id=dataset_id).order_by().values_list("kind")
+    rows = Item.objects.current().filter(dataset_id=dataset_id).order_by().values_list("kind")
     first = rows.annotate(first=Min("position")).order_by("first", "kind")
     return {kind: kind_of(kind).label for kind, _ in first}
 

@@ -150,7 +150,7 @@ def _rows(kind: str) -> tuple[QuerySet[Item] | QuerySet[Instruction], str]:
     """Return what is judged of a kind, and the way from there to the instruction."""
     if kind == GENERATION:
         return Instruction.objects.all(), ""
-    return Item.objects.filter(kind=kind), "instruction__"
+    return Item.objects.current().filter(kind=kind), "instruction__"
 
 
 def _count_drawn(dataset_id: int, kind: str, part: ItemSlice) -> ItemCounts:

@@ -41,7 +41,8 @@ def datasets_offered() -> list[DatasetChoice]:
     """Return the datasets that have something to judge or to answer, by name; three queries."""
     has_reference = Q(instruction__reference__isnull=False) & ~Q(instruction__reference="")
     rows = (
-        Item.objects.order_by()
+        Item.objects.current()
+        .order_by()
         .values_list("dataset_id", "kind")
         .annotate(n=Count("pk"), gold=Count("gold"), references=Count("pk", filter=has_reference))
     )
@@ -142,7 +143,7 @@ def group_paths(by: str, *, at_most: int) -> list[str]:
 
 def item_picked(dataset_id: int, kind: str, *, external_id: str = "", at_random: bool = False) -> int | None:
     """The item of that name; else a random one, or the first."""
-    items = Item.objects.filter(dataset_id=dataset_id, kind=kind)
+    items = Item.objects.current().filter(dataset_id=dataset_id, kind=kind)
     if external_id and not at_random:
         items = items.filter(external_id=external_id)
     return items.order_by("?" if at_random else "position").values_list("pk", flat=True).first()

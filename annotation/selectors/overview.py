@@ -167,7 +167,8 @@ def dataset_list_for(user: User, among: Iterable[int] | None = None) -> list[Dat
     datasets = list(visible.select_related("owner").order_by("name"))
     pks = [dataset.pk for dataset in datasets]
     items = _count(
-        Item.objects.filter(dataset__in=pks)
+        Item.objects.current()
+        .filter(dataset__in=pks)
         .order_by()
         .values_list("dataset")
         .annotate(n=Count("pk"), gold=Count("gold"))
@@ -229,7 +230,7 @@ def items_for_reading(
     for identifiers.
     """
     part = ItemSlice((category,) if category else (), (subset,) if subset else ())
-    items = Item.objects.filter(part.condition("instruction__"), dataset=dataset)
+    items = Item.objects.current().filter(part.condition("instruction__"), dataset=dataset)
     if search:
         items = items.filter(Q(instruction__text__icontains=search) | Q(external_id__icontains=search))
     return (

@@ -132,6 +132,11 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
         criteria=_dataset_criteria(dataset) if kind.parts == "criteria" else (),
         several=bool(kind.parts_field) and dataset.category_scheme.several,
     )
+    return plain_if_long(shown)
+
+
+def plain_if_long(shown: ShownItem) -> ShownItem:
+    """The item without Markdown in its responses where one of them, or all texts together, are too long for it."""
     texts = [each.text for each in shown.responses if not each.is_trace]
     texts += [turn.text for each in shown.responses if each.is_trace for turn in each.turns]
     is_long = any(len(text) > MAX_MARKDOWN for text in texts)

@@ -17,7 +17,8 @@ def slice_items(
 ) -> QuerySet[Item]:
     """Items of a kind; only of these categories and under this subset path, where they are given."""
     part = ItemSlice(tuple(categories), (subset,) if subset else ())
-    return Item.objects.filter(part.condition("instruction__"), dataset_id=dataset_id, kind=kind)
+    items = Item.objects.current()
+    return items.filter(part.condition("instruction__"), dataset_id=dataset_id, kind=kind)
 
 
 def study_slice(study: Study) -> QuerySet[Item]:

@@ -11,6 +11,7 @@ from annotation.domain.scales import Scale
 from annotation.importers.records import CriterionRecord, Origin
 from annotation.models import Criterion, Dataset
 from annotation.services.dataset_rows import criterion_row
+from annotation.services.dataset_versions import dataset_raise
 from annotation.services.datasets import DatasetImportError, dataset_lock
 
 
@@ -78,8 +79,7 @@ def criteria_add(*, dataset: Dataset, name: str) -> int:
         criterion_row(locked, record, position) for position, record in enumerate(new, start=first)
     )
     if new:
-        locked.version += 1
-        locked.save(update_fields=["version"])
+        dataset_raise(dataset=locked, source=f"criteria: {name}")
         dataset.version = locked.version
     return len(new)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, NoReturn, TypeVar
 
 from django.db.models import Max, Model
@@ -37,11 +38,16 @@ class ImportRun:
         bundle: DatasetBundle,
         fresh: bool,
         progress: Callable[[str, int], None] | None,
+        new_version: bool = False,
     ) -> None:
         self.dataset = dataset
         self.bundle = bundle
         self.fresh = fresh
         self.progress = progress
+        self.new_version = new_version and not fresh
+        self.since_version = 1 if fresh else dataset.version + 1
+        self.n_changed = self.n_removed = 0
+        self._dry = False
         self.created: Counter[str] = Counter()
         """How many rows were new, by what they are called."""
         self._instructions = {record.key: record for record in bundle.instructions}
@@ -49,7 +55,23 @@ class ImportRun:
         self._instruction_ids: dict[str, int] = {}
         self._response_ids: dict[tuple[str, str], int] = {}
         self._item_ids: dict[str, int] = {}
+        self._replaced: dict[str, int] = {}
+        """Of items that this version changes, their position."""
+        self._changed_instructions: set[str] = set()
         self._faults = Faults()
+
+    def compare(self) -> int:
+        """Hold the items against what is stored, and store nothing; how many are new.
+
+        Raises
+        ------
+        ImportFileError
+            They contradict it.
+        """
+        self._dry = True
+        new = self._compare_items()
+        self._faults.check()
+        return len(new) - self.n_changed
 
     def store(self) -> None:
         self._store_criteria()
@@ -99,8 +121,11 @@ class ImportRun:
             return list(self.bundle.items)
         stored = {
             external_id: rest
-            for external_id, *rest in Item.objects.filter(dataset=self.dataset).values_list(
-                "external_id", "pk", "kind", "instruction__external_id", "gold", "metadata", "explanation"
+            for external_id, *rest in Item.objects.current()
+            .filter(dataset=self.dataset)
+            .values_list(
+                *("external_id", "pk", "position", "kind", "instruction__external_id"),
+                *("gold", "metadata", "explanation"),
             )
         }
         responses: dict[int, list[str]] = defaultdict(list)
@@ -108,26 +133,49 @@ class ImportRun:
         for item_id, response in rows.values_list("item_id", "response__external_id"):
             responses[item_id].append(response)
         self._compare_instructions()
-        new = []
+        new, retired = [], []
         for record in self.bundle.items:
-            known = stored.get(record.external_id)
+            known = stored.pop(record.external_id, None)
             if known is None:
                 new.append(record)
                 continue
-            pk, kind, instruction, *rest = known
-            self._item_ids[record.external_id] = pk
-            with self._faults:
-                if kind != record.kind:
-                    self._contradiction(record, "kind", kind, record.kind)
-                if instruction != record.instruction or tuple(responses[pk]) != record.responses:
-                    self._compare_texts(pk, record)
-                offered = (record.gold, dict(record.metadata), record.explanation)
-                for field, before, now in zip(
-                    ("gold", "metadata", "explanation"), rest, offered, strict=True
+            pk, position, *before = known
+            if self.new_version:
+                if record.instruction in self._changed_instructions or not _is_item(
+                    record, before, responses[pk]
                 ):
-                    if not same(before, now):
-                        self._contradiction(record, field, before, now)
+                    self._replaced[record.external_id] = position
+                    retired.append(pk)
+                    new.append(record)
+                    continue
+            else:
+                with self._faults:
+                    self._refuse_difference(record, pk, before, responses[pk])
+            self._item_ids[record.external_id] = pk
+        if self.new_version:
+            self.n_changed, self.n_removed = len(retired), len(stored)
+            self._retire([*retired, *(pk for pk, *_ in stored.values())])
         return new
+
+    def _retire(self, pks: Sequence[int]) -> None:
+        """Leave these items to the versions up to now."""
+        if self._dry:
+            return
+        for batch in batched(pks, BATCH):
+            Item.objects.filter(pk__in=batch).update(until_version=self.since_version)
+
+    def _refuse_difference(
+        self, record: ItemRecord, pk: int, before: Sequence[Any], responses: Sequence[str]
+    ) -> None:
+        kind, instruction, *rest = before
+        if kind != record.kind:
+            self._contradiction(record, "kind", kind, record.kind)
+        if instruction != record.instruction or tuple(responses) != record.responses:
+            self._compare_texts(pk, record)
+        offered = (record.gold, dict(record.metadata), record.explanation)
+        for field, earlier, now in zip(("gold", "metadata", "explanation"), rest, offered, strict=True):
+            if not same(earlier, now):
+                self._contradiction(record, field, earlier, now)
 
     def _compare_instructions(self) -> None:
         """Instructions that are stored under the same key must say the same, aspects included."""
@@ -140,12 +188,24 @@ class ImportRun:
         rows = Aspect.objects.filter(instruction__dataset=self.dataset).order_by("instruction_id", "position")
         for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
             stored_aspects[pk].append(tuple(rest))
-        rows_of_instructions = Instruction.objects.filter(dataset=self.dataset).values_list(
-            "pk", "external_id", *INSTRUCTION_FIELDS
+        rows_of_instructions = (
+            Instruction.objects.filter(dataset=self.dataset)
+            .order_by("since_version")  # of one id the last counts
+            .values_list("pk", "external_id", *INSTRUCTION_FIELDS)
         )
-        for pk, key, *values in rows_of_instructions.iterator(chunk_size=BATCH):
+        latest = {key: (pk, values) for pk, key, *values in rows_of_instructions.iterator(chunk_size=BATCH)}
+        for key, (pk, values) in latest.items():
             offered = self._instructions.get(key)
             if offered is None:
+                continue
+            if self.new_version and not (
+                all(
+                    same(value, getattr(offered, field))
+                    for field, value in zip(INSTRUCTION_FIELDS, values, strict=True)
+                )
+                and same(stored_aspects[pk], aspects[key])
+            ):
+                self._changed_instructions.add(key)
                 continue
             self._instruction_ids[key] = pk
             with self._faults:
@@ -198,6 +258,7 @@ class ImportRun:
                 subset=record.subset,
                 metadata=dict(record.metadata),
                 conversation=[dict(turn) for turn in record.conversation],
+                since_version=self.since_version,
             )
             for record in records
         ]
@@ -230,9 +291,13 @@ class ImportRun:
     def _store_responses(self, items: Sequence[ItemRecord]) -> None:
         wanted = {(item.instruction, key): None for item in items for key in item.responses}
         if not self.fresh:
+            keys = {pk: key for key, pk in self._instruction_ids.items()}
             stored = Response.objects.filter(instruction__dataset=self.dataset)
-            for pk, instruction, key in stored.values_list("pk", "instruction__external_id", "external_id"):
-                self._response_ids[instruction, key] = pk
+            for pk, instruction, key in stored.values_list("pk", "instruction", "external_id"):
+                if (
+                    instruction in keys
+                ):  # of another instruction, or of an earlier version of it, there may be more
+                    self._response_ids[keys[instruction], key] = pk
         missing = [pair for pair in wanted if pair not in self._response_ids]
         rows = [
             Response(
@@ -250,6 +315,7 @@ class ImportRun:
     def _store_items(self, records: Sequence[ItemRecord]) -> None:
         last = self.dataset.items.aggregate(last=Max("position"))["last"]
         first = 0 if last is None else last + 1
+        added = count(first)
         rows = [
             Item(
                 dataset=self.dataset,
@@ -260,10 +326,15 @@ class ImportRun:
                 gold=record.gold,
                 metadata=dict(record.metadata),
                 explanation=record.explanation,
+                since_version=self.since_version,
             )
-            for position, record in enumerate(records, start=first)
+            for record in records
+            for position in [
+                self._replaced[record.external_id] if record.external_id in self._replaced else next(added)
+            ]
         ]
         self._create(Item, rows, "items")
+        self.created["items"] -= len(self._replaced)
         links = [
             ItemResponse(item=row, response_id=self._response_ids[record.instruction, key], position=position)
             for row, record in zip(rows, records, strict=True)
@@ -296,7 +367,7 @@ class ImportRun:
             return
         kinds = {item.external_id: item.kind for item in self.bundle.items}
         if alone := {record.item for record in self.bundle.labels} - kinds.keys():
-            there = Item.objects.filter(dataset=self.dataset, external_id__in=alone)
+            there = Item.objects.current().filter(dataset=self.dataset, external_id__in=alone)
             for external_id, pk, kind in there.values_list("external_id", "pk", "kind"):
                 self._item_ids[external_id], kinds[external_id] = pk, kind
         annotators = self._store_annotators()
@@ -370,6 +441,17 @@ def criterion_row(dataset: Dataset, record: CriterionRecord, position: int) -> C
         options=dict(record.options),
         scale=dict(record.scale),
         position=position,
+    )
+
+
+def _is_item(record: ItemRecord, stored: Sequence[Any], responses: Sequence[str]) -> bool:
+    """Whether an item is stored as the record says, on an instruction that did not change."""
+    kind, instruction, gold, metadata, explanation = stored
+    return (
+        (kind, instruction, tuple(responses)) == (record.kind, record.instruction, record.responses)
+        and same(gold, record.gold)
+        and same(metadata, dict(record.metadata))
+        and explanation == record.explanation
     )
 
 

@@ -1,14 +1,20 @@
 """Importing datasets: whole or not at all, and the same file again changes nothing."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.importers import DatasetBundle, LabelRecord
-from annotation.models import Dataset, Split, User
+from annotation.models import Dataset, DatasetVersion, Split, User
 from annotation.services.dataset_rows import ImportRun
+from annotation.services.dataset_versions import dataset_raise, version_note
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -35,15 +41,27 @@ class ImportResult:
     criteria_created: int = 0
     instructions: int = 0
     instructions_created: int = 0
+    items_changed: int = 0
+    items_removed: int = 0
+    rows_left_out: int = 0
 
     @property
     def changed(self) -> bool:
         return self.created or bool(
-            self.items_created or self.labels_created or self.criteria_created or self.instructions_created
+            self.items_created
+            or self.items_changed
+            or self.items_removed
+            or self.labels_created
+            or self.criteria_created
+            or self.instructions_created
         )
 
     def summary(self) -> str:
         """One line for a terminal."""
+        left_out = f" {count(self.rows_left_out, 'row')} left out." if self.rows_left_out else ""
+        return f"{self._summary()}{left_out}"
+
+    def _summary(self) -> str:
         name = self.dataset.name
         if self.instructions and not self.items:
             return f"{name}: {self._instructions_words()}"
@@ -55,8 +73,12 @@ class ImportResult:
         )
         if self.created:
             return f"{name}: {all_of_it} Created."
-        added = f"{count(self.items_created, 'item')} and {count(self.labels_created, 'label')}"
-        return f"{name}: {all_of_it} Added {added}; now version {self.dataset.version}."
+        done = [f"Added {count(self.items_created, 'item')} and {count(self.labels_created, 'label')}"]
+        if self.items_changed or self.items_removed:
+            done += [
+                f"changed {count(self.items_changed, 'item')}, removed {count(self.items_removed, 'item')}"
+            ]
+        return f"{name}: {all_of_it} {'; '.join(done)}; now version {self.dataset.version}."
 
     def _instructions_words(self) -> str:
         alone = f"{count(self.instructions, 'instruction')} without an item."
@@ -84,12 +106,31 @@ def dataset_import(
     owner: User | None = None,
     source: str | None = None,
     progress: Callable[[str, int], None] | None = None,
+    new_version: bool = False,
+    by: User | None = None,
+    mapping: Mapping[str, Any] | None = None,
+    rows_left_out: int = 0,
+    file_hash: str = "",
 ) -> ImportResult:
     """Bring a bundle into the dataset `name`, which is made if there is none.
 
     Rows are known by their external ids. What is there already and the same is left alone, what is new is
     added (and the version goes up), what is there and different refuses the whole import. Nothing is removed.
     The verdicts of the bundle are not stored here but by `judges.services.judgments`.
+
+    Parameters
+    ----------
+    new_version
+        The bundle is the dataset from now on: what it says of an item replaces what is stored, and items that it lacks
+        are removed. Earlier versions keep theirs, with the labels that were given on them.
+    by
+        Who imports; the version says so.
+    mapping
+        What the columns of the file are, kept for the next one.
+    rows_left_out
+        Rows of the file that are not in the bundle since they could not be read.
+    file_hash
+        Of the file and how it was read. `import_repeated` knows a file by it.
 
     Raises
     ------
@@ -115,7 +156,7 @@ def dataset_import(
     dataset = dataset_lock(dataset_id=found.pk)
     if not created:
         _refuse_other_settings(dataset, given, owner)
-    run = ImportRun(dataset=dataset, bundle=bundle, fresh=created, progress=progress)
+    run = ImportRun(dataset=dataset, bundle=bundle, fresh=created, progress=progress, new_version=new_version)
     run.store()
     alone = {record.key for record in bundle.instructions} - {item.instruction for item in bundle.items}
     result = ImportResult(
@@ -130,11 +171,93 @@ def dataset_import(
         criteria_created=run.created["criteria"],
         instructions=len(alone),
         instructions_created=run.created["instructions"] if alone else 0,
+        items_changed=run.n_changed,
+        items_removed=run.n_removed,
+        rows_left_out=rows_left_out,
     )
-    if (result.changed or run.created["categories"]) and not created:
-        dataset.version += 1
-        dataset.save(update_fields=["version"])
+    if mapping is not None and dataset.mapping != mapping:
+        dataset.mapping = dict(mapping)
+        dataset.save(update_fields=["mapping"])
+    if result.changed or run.created["categories"]:
+        note = version_note if created else dataset_raise
+        note(
+            dataset=dataset,
+            by=by or owner,
+            source=source or bundle.source,
+            items_added=result.items_created,
+            items_changed=result.items_changed,
+            items_removed=result.items_removed,
+            labels_added=result.labels_created,
+            rows_left_out=rows_left_out,
+            file_hash="" if bundle.verdicts else file_hash,
+            counted={name: getattr(result, name) for name in COUNTED},
+        )
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class ImportCheck:
+    """What an import would do to the items of a dataset; `exists` is whether it is there already."""
+
+    exists: bool
+    items_added: int
+    items_changed: int = 0
+    items_removed: int = 0
+
+
+def dataset_check(*, bundle: DatasetBundle, name: str, owner: User, new_version: bool = False) -> ImportCheck:
+    """Hold the items of a bundle against what is stored, and store nothing.
+
+    Raises
+    ------
+    ImportFileError
+        An item contradicts what is stored. Labels are held against the stored ones when they are stored.
+    DatasetImportError
+        The name is another's.
+    """
+    dataset = Dataset.objects.filter(name=name).first()
+    if dataset is None:
+        return ImportCheck(False, len(bundle.items))
+    _refuse_other_settings(dataset, {}, owner)
+    run = ImportRun(dataset=dataset, bundle=bundle, fresh=False, progress=None, new_version=new_version)
+    return ImportCheck(True, run.compare(), run.n_changed, run.n_removed)
+
+
+COUNTED = ("items", "gold", "subsets", "labels", "instructions")
+"""What `ImportResult` counts of a file."""
+
+
+def file_hash(path: Path, *how: object) -> str:
+    """A hash of a file and of how it is read, for `import_repeated`."""
+    digest = sha256(json.dumps(how, sort_keys=True, default=str).encode())
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def import_repeated(*, name: str, file_hash: str, owner: User | None = None) -> ImportResult | None:
+    """The result of importing a file that was imported as it is, without reading it; None for any other.
+
+    A file that brought verdicts is always read again. So is one after which a version changed or removed items.
+    """
+    versions = DatasetVersion.objects.filter(dataset__name=name).select_related("dataset")
+    if owner is not None:
+        versions = versions.filter(dataset__owner=owner)
+    known = versions.filter(file_hash=file_hash).order_by("-number").first() if file_hash else None
+    if known is None:
+        return None
+    later = versions.filter(number__gt=known.number)
+    if later.filter(Q(items_changed__gt=0) | Q(items_removed__gt=0)).exists():
+        return None
+    return ImportResult(
+        dataset=known.dataset,
+        created=False,
+        items_created=0,
+        labels_created=0,
+        rows_left_out=known.rows_left_out,
+        **{name: int(known.counted.get(name, 0)) for name in COUNTED},
+    )
 
 
 @transaction.atomic
@@ -153,8 +276,7 @@ def labels_import(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
     run = ImportRun(dataset=locked, bundle=bundle, fresh=False, progress=None)
     run.store()
     if created := run.created["labels"]:
-        locked.version += 1
-        locked.save(update_fields=["version"])
+        dataset_raise(dataset=locked, source="labels", labels_added=created)
     return created
 
 

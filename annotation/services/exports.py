@@ -43,6 +43,18 @@ _READ = (
     _read("dataset", "text", "item__dataset__name", "Name of the dataset."),
     _read("item", "text", "item__external_id", "Identifier of the item in the dataset."),
     _read(
+        "item_version",
+        "integer",
+        "item__since_version",
+        "Version of the dataset that brought the item as it was labeled.",
+    ),
+    _read(
+        "replaced_in",
+        "integer",
+        "item__until_version",
+        "Version that changed or removed the item; empty: it is as it was labeled.",
+    ),
+    _read(
         "instruction",
         "text",
         "item__instruction__external_id",

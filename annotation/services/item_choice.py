@@ -22,6 +22,7 @@ from annotation.models import (
     StudyItem,
     StudyState,
 )
+from annotation.selectors.datasets import version_condition
 from annotation.services.sampling import order_for
 from annotation.services.studies import study_items_make
 from web.batches import batched
@@ -150,6 +151,7 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
     found: dict[str, tuple[int, str]] = {}
     for chunk in batched(rows, CHUNK):
         named = Item.objects.filter(
+            version_condition(study),
             dataset=study.dataset_id,
             kind=study.kind,
             # A name that begins as a formula has been escaped by whatever wrote the file.

@@ -42,7 +42,8 @@ def study_again(
     names = [
         name
         for chunk in batched(list(items), CHUNK)
-        for name in Item.objects.filter(dataset=dataset, kind=kind, pk__in=chunk)
+        for name in Item.objects.current()
+        .filter(dataset=dataset, kind=kind, pk__in=chunk)
         .order_by("position", "pk")
         .values_list("external_id", flat=True)
     ]

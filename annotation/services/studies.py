@@ -181,8 +181,12 @@ def study_open(
             study_check_opening(locked, now=now or timezone.now())
         if locked.state == StudyState.DRAFT:
             _make(study_check(locked), qualification_items, shuffle=shuffle)
+        if locked.dataset_version is None:
+            locked.dataset_version = Dataset.objects.values_list("version", flat=True).get(
+                pk=locked.dataset_id
+            )
         locked.state = StudyState.OPEN
-        locked.save(update_fields=["state"])
+        locked.save(update_fields=["state", "dataset_version"])
     return locked
 
 

@@ -98,7 +98,7 @@ def _texts(study: Study, field: str) -> list[str]:
 
 def _check_slice(study: Study) -> None:
     categories = _texts(study, "categories")
-    items = Item.objects.filter(dataset=study.dataset_id)
+    items = Item.objects.current().filter(dataset=study.dataset_id)
     if not items.filter(kind=study.kind).exists() and items.exists():
         raise StudyRuleError("kind", f"the dataset has no items of the kind {study.get_kind_display()}")
     if (categories or study.subset) and not study_slice(study).exists():
@@ -167,7 +167,8 @@ def _check_sources(study: Study) -> None:
         source = getattr(study, field)
         if source is None or source.pk == study.dataset_id or not getattr(study, f"{purpose}_size"):
             continue
-        if not Item.objects.filter(dataset=source, kind=study.kind, gold__isnull=False).exists():
+        items = Item.objects.current().filter(dataset=source, kind=study.kind)
+        if not items.filter(gold__isnull=False).exists():
             what = study.get_kind_display().lower()
             raise StudyRuleError(field, f"“{source.title}” has no {what} item with gold")
         if _has(study, "criteria") and not datasets_of_criteria(study.dataset_id, [source.pk]):

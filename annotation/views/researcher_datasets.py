@@ -47,6 +47,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     for item in page.object_list:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
     counts = dataset_counts(dataset.pk)
+    versions = list(dataset.versions.all())
     may_change = datasets_changeable_by(request.user).filter(pk=dataset.pk).exists()
     may_settle = request.user.is_administrator or dataset.owner_id == request.user.pk
     context = {
@@ -55,6 +56,8 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "dataset": dataset,
         "loop": LoopPlace(dataset.name, "import"),
         "counts": counts,
+        "versions": versions,
+        "rows_left_out": sum(one.rows_left_out for one in versions),
         "kinds": _shares(counts.by_kind),
         "categories": _shares(counts.by_category),
         "subsets": _shares(counts.by_subset),

@@ -16,6 +16,7 @@ from annotation.forms.upload import ItemChoiceForm
 from annotation.models import Invitation, PayBasis, Study, StudyState
 from annotation.selectors.agreement import agreement_so_far, label_stamp
 from annotation.selectors.costly import counted, study_key
+from annotation.selectors.dataset_versions import study_lag
 from annotation.selectors.overview import (
     invitation_get_for,
     invitations_of,
@@ -132,6 +133,7 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
             "may_identify": may_identify(request.user, study),
             "pay": _pay_words(study),
             "item_form": ItemChoiceForm(),
+            "lag": 0 if study.dataset_version in (None, study.dataset.version) else study_lag(study),
             "copy_nonce": secrets.token_hex(4),
         }
     )

@@ -42,7 +42,7 @@ def study_create_view(request: ResearcherRequest) -> HttpResponse:
         form = _new_form(request)
         if not form.fields["dataset"].queryset.exists():  # type: ignore[attr-defined]
             messages.info(request, "A study needs a dataset. Import one first.")
-            return redirect("annotation:dataset-upload")
+            return redirect("judges:dataset-upload")
         return _form_page(request, form)
     if request.POST.get("action"):
         return _form_page(request, _form_again(request, None))

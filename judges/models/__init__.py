@@ -17,7 +17,15 @@ from judges.models.configurations import (
     Structured,
 )
 from judges.models.exports import OPEN_EXPORT, ExportJob, ExportState
-from judges.models.imports import OPEN_IMPORT, ImportState, JudgeUpload, VerdictImport
+from judges.models.imports import (
+    OPEN_IMPORT,
+    WAITING_IMPORT,
+    DatasetImport,
+    FileImport,
+    ImportState,
+    JudgeUpload,
+    VerdictImport,
+)
 from judges.models.judgments import (
     Generation,
     Judgment,

@@ -1,8 +1,10 @@
-"""Files that somebody sent: looked at first, and stored once they say so."""
+"""Files that somebody sent, of verdicts, of a dataset or of judges: looked at first, and stored once they say so."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+
+from annotation.models import Split
 
 
 class ImportState(models.TextChoices):
@@ -15,22 +17,18 @@ class ImportState(models.TextChoices):
 
 
 OPEN_IMPORT = (ImportState.QUEUED, ImportState.RUNNING)
+WAITING_IMPORT = (*OPEN_IMPORT, ImportState.CHECKED)
+"""Of these the file is still wanted."""
+_WAITING = [state.value for state in WAITING_IMPORT]
 
 
-class VerdictImport(models.Model):
-    """A file of verdicts on a dataset's items: what a worker takes, with a lease that it keeps alive.
+class FileImport(models.Model):
+    """What a worker takes, with a lease that it keeps alive.
 
-    The row is the truth. The file waits on disk until it is stored, refused or deleted; verdicts and the state `done`
-    are stored in one transaction.
+    The row is the truth. The file waits on disk until it is stored, refused or deleted; what it says and the state
+    `done` are stored in one transaction.
     """
 
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="verdict_imports"
-    )
-    dataset = models.ForeignKey(
-        "annotation.Dataset", on_delete=models.CASCADE, related_name="verdict_imports"
-    )
-    format = models.CharField(max_length=20)
     name = models.CharField(max_length=200, help_text="The name of the file that was sent.")
     file = models.CharField(max_length=100, help_text="Its name in the folder of imports.")
     size = models.PositiveBigIntegerField(default=0)
@@ -45,20 +43,40 @@ class VerdictImport(models.Model):
     owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
-    found = models.JSONField(default=dict, blank=True, help_text="Judges, counts and the first verdicts.")
+    found = models.JSONField(
+        default=dict, blank=True, help_text="What is in the file: counts, and what comes first."
+    )
     errors = models.JSONField(default=list, blank=True, help_text="What is wrong, by row and field.")
     notes = models.JSONField(default=list, blank=True, help_text="What was left out, and why.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
+        abstract = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.state in OPEN_IMPORT
+
+
+class VerdictImport(FileImport):
+    """A file of verdicts on a dataset's items."""
+
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="verdict_imports"
+    )
+    dataset = models.ForeignKey(
+        "annotation.Dataset", on_delete=models.CASCADE, related_name="verdict_imports"
+    )
+    format = models.CharField(max_length=20)
+
+    class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
             # A form that is sent twice sends one file.
             models.UniqueConstraint(
-                fields=["requested_by", "key"],
-                condition=Q(state__in=["queued", "running", "checked"]),
-                name="verdict_import_once",
+                fields=["requested_by", "key"], condition=Q(state__in=_WAITING), name="verdict_import_once"
             ),
             models.CheckConstraint(
                 condition=Q(state__in=ImportState.values), name="verdict_import_state_known"
@@ -68,10 +86,45 @@ class VerdictImport(models.Model):
     def __str__(self) -> str:
         return f"{self.name} on {self.dataset}"
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a worker has it, or will."""
-        return self.state in OPEN_IMPORT
+
+class DatasetImport(FileImport):
+    """A file of items: what its columns are is asked, and its items are shown, before they become a dataset.
+
+    Beside the file lie the errors of its rows and the items of its preview (`judges.services.dataset_imports`).
+    """
+
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="dataset_imports"
+    )
+    dataset = models.ForeignKey(
+        "annotation.Dataset", on_delete=models.CASCADE, null=True, related_name="dataset_imports"
+    )
+    dataset_name = models.SlugField(max_length=64)
+    title = models.CharField(max_length=200, blank=True)
+    split = models.CharField(max_length=16, choices=Split.choices, default=Split.PRIVATE)
+    licence = models.CharField(max_length=100, blank=True)
+    criteria = models.CharField(max_length=64, blank=True, help_text="A ready-made set of criteria.")
+    mapping = models.JSONField(default=dict, blank=True, help_text="What the columns of the file are.")
+    skip_bad_rows = models.BooleanField(default=False)
+    is_new_version = models.BooleanField(
+        default=False, help_text="The file replaces what the dataset has, instead of adding to it."
+    )
+    n_errors = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["requested_by", "key"], condition=Q(state__in=_WAITING), name="dataset_import_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=ImportState.values), name="dataset_import_state_known"
+            ),
+            models.CheckConstraint(condition=Q(split__in=Split.values), name="dataset_import_split_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} as {self.dataset_name}"
 
 
 class JudgeUpload(models.Model):

@@ -60,7 +60,8 @@ class ExportSubject:
 
     def items(self) -> QuerySet[Item]:
         """The items, of a study those that are offered for labeling."""
-        items = items_of([self.dataset])
+        # Of a study all that it offers, also what a later version of the dataset replaced.
+        items = items_of([self.dataset], earlier=self.study is not None)
         return (
             items
             if self.study is None

@@ -190,13 +190,26 @@ def judgments_import(
 
 @transaction.atomic
 def bundle_import(
-    *, bundle: DatasetBundle, name: str, source: str, progress: Progress | None = None, **settings: Any
+    *,
+    bundle: DatasetBundle,
+    name: str,
+    source: str,
+    made_of: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> tuple[ImportResult, JudgmentsResult | None]:
     """Import a bundle with its verdicts, if it has any, in one transaction.
 
-    `settings` are those of `dataset_import`: title, split, licence, description, owner.
+    Parameters
+    ----------
+    source
+        The reader, as `judgments_import` wants it.
+    made_of
+        What the dataset says of its source; the bundle's own words where left out.
+    settings
+        Those of `dataset_import`: title, split, licence, description, owner, and on.
     """
-    imported = dataset_import(bundle=bundle, name=name, progress=progress, **settings)
+    imported = dataset_import(bundle=bundle, name=name, source=made_of, progress=progress, **settings)
     if imported.changed:
         _tell_planner(Instruction, Response, Item, ItemResponse, Label)
     if not bundle.verdicts:

@@ -9,8 +9,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.importers.errors import MAX_ERRORS
 from judges.forms.verdict_import import VerdictImportForm
+from judges.services.import_files import FileNotTakenError
 from judges.services.verdict_imports import (
-    VerdictImportError,
     dataset_for_verdicts,
     verdict_import_confirm,
     verdict_import_delete,
@@ -43,7 +43,7 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
                 name=upload.name,
                 content=upload,
             )
-        except VerdictImportError as error:
+        except FileNotTakenError as error:
             form.add_error("file", str(error))
         else:
             return redirect(f"{address}#files")

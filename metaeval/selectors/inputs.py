@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
-from annotation.selectors.datasets import items_of, response_lengths, scales_of
+from annotation.selectors.datasets import items_of, response_lengths, scales_of, version_condition
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
@@ -77,7 +77,7 @@ def inputs_read(
     """
     reader = reader if sweep is None else sweep.reader
     of_kind = kind_of(kind)
-    rows = _item_rows(dataset, kind, sweep)
+    rows = _item_rows(dataset, kind, sweep, study)
     place = {row["pk"]: k for k, row in enumerate(rows)}
     scales = scales_of(dataset.pk) if of_kind.parts == "criteria" else {}
     criteria = tuple(scales)
@@ -107,11 +107,11 @@ def inputs_read(
 # --- items ---------------------------------------------------------------------------------------------------------
 
 
-def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None) -> list[Row]:
+def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None, study: Study | None) -> list[Row]:
     columns = ["pk", "external_id", "instruction_id", "instruction__category", "instruction__subset", "gold"]
     if kind_of(kind).parts == "responses":  # which may have votes
         columns.append("metadata")
-    items = items_of([dataset], kind).order_by("position", "pk")
+    items = items_of([dataset], kind, study=study).order_by("position", "pk")
     rows: list[Any] = list(items.values(*columns))
     words = kind_of(kind).label.lower()
     if not rows:
@@ -248,7 +248,8 @@ def sampling_weights(
 ) -> Floats | None:
     """`weights_drawn` of the items of these names, from the labels that this person may see."""
     visible = labels_visible_to(reader)
-    labels = visible.current().filter(kind=kind, item__dataset=dataset).order_by("pk")
+    labels = visible.current().filter(version_condition(study, "item__"), kind=kind, item__dataset=dataset)
+    labels = labels.order_by("pk")
     if study is not None:
         labels = labels.filter(study=study)
     drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))
@@ -407,4 +408,6 @@ def study_facts(study: Study | None) -> dict[str, Any] | None:
     """What a report's header says of its study."""
     if study is None:
         return None
-    return {"slug": study.slug, "title": study.title, "is_simulated": study.is_simulated}
+    facts = {"slug": study.slug, "title": study.title, "is_simulated": study.is_simulated}
+    moved = study.dataset_version is not None and study.dataset_version != study.dataset.version
+    return facts | ({"dataset_version": study.dataset_version} if moved else {})

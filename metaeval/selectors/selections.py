@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.anytime import items_finished
-from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of
+from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of, version_condition
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge
 from judges.selectors.stored import judges_known, judgments_on
@@ -112,7 +112,10 @@ def _ranks_responses(kind: str) -> bool:
 
 def _n_labelled(dataset_id: int, kind: str, reader: User | None) -> int:
     visible = labels_visible_to(reader)
-    labels = visible.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
+    labels = visible.current().filter(
+        version_condition(prefix="item__"), kind=kind, item__dataset_id=dataset_id
+    )
+    labels = labels.order_by()
     people = labels.values("item").annotate(n=Count("annotator", distinct=True))
     return people.filter(n__gte=2 if kind_of(kind).presented else 1).count()
 

@@ -101,8 +101,11 @@ def study_make(
         "qualification_size": qualification,
         "qualification_pass": qualification if passing is None else passing,
     }
-    study = Study.objects.create(dataset=dataset, **(rules | fields))
-    items = list(dataset.items.order_by("position"))
+    rules |= fields
+    if rules["state"] != StudyState.DRAFT:
+        rules = {"dataset_version": dataset.version} | rules
+    study = Study.objects.create(dataset=dataset, **rules)
+    items = list(dataset.items.current().order_by("position"))
     QualificationQuestion.objects.bulk_create(
         QualificationQuestion(study=study, item=item, position=k)
         for k, item in enumerate(items[:qualification])

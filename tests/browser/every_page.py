@@ -610,4 +610,4 @@ def staff_stops(owner: User) -> Iterator[Stop]:
         yield Stop(f"adjudicate-{kind}", at("study-adjudicate-item", other.slug, first.pk))
     yield Stop("datasets", at("dataset-list"))
     yield Stop("dataset", at("dataset-detail", other.dataset.name))
-    yield Stop("upload", at("dataset-upload"))
+    yield Stop("upload", reverse("judges:dataset-upload"))

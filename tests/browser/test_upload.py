@@ -19,9 +19,7 @@ def upload(new_context, live_server):
         if not Dataset.objects.exists():
             user_make(username="alice")
         page = new_context(**options).new_page()
-        log_in(
-            page, User.objects.get(username="alice"), live_server.url + reverse("annotation:dataset-upload")
-        )
+        log_in(page, User.objects.get(username="alice"), live_server.url + reverse("judges:dataset-upload"))
         expect(page.get_by_role("heading", name="Import a dataset", level=1)).to_be_visible()
         page.wait_for_load_state("load")
         return page

@@ -4,9 +4,8 @@ import pytest
 
 from annotation.models import Dataset, Study
 from judges.models import Judge
-from tests.annotation.cast import client_of, url
 from tests.annotation.factories import dataset_make, study_make
-from tests.annotation.views.researcher.test_uploads import fields
+from tests.judges.views.test_dataset_imports import imported
 from web.plain_text import printable_line
 
 EVIL = "a\u202etxt.exe\u2066\u200f\x07\x1b[31m b"
@@ -22,8 +21,9 @@ def test_what_is_visible_stays() -> None:
 
 @pytest.mark.django_db
 class TestStored:
-    def test_by_a_form(self, cast) -> None:
-        client_of(cast.alice).post(url("dataset-upload"), fields(title=EVIL))
+    def test_by_a_form(self, cast, settings, tmp_path) -> None:
+        settings.IMPORTS_DIR = tmp_path
+        imported(cast.alice, title=EVIL)
         assert Dataset.objects.get().title == PLAIN
 
     def test_by_code_and_by_update(self) -> None:

@@ -1,7 +1,9 @@
 """`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
+import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ from annotation.importers import (
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.guessing import table_fits
 from annotation.importers.images import read_generic_with_images
-from annotation.importers.records import CriterionRecord
+from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
@@ -28,19 +31,23 @@ from annotation.peers.argilla import read_argilla
 from annotation.peers.formats import FORMATS, GENERIC, HUGGING_FACE, TRACES
 from annotation.peers.hugging_face import folder_licence, read_hugging_face
 from annotation.peers.label_studio import read_label_studio
-from annotation.peers.mapped_rows import read_tables
 from annotation.peers.mapping import mapping_file_read
+from annotation.selectors.datasets import mapping_kept
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
-from annotation.services.datasets import DatasetImportError
+from annotation.services.datasets import DatasetImportError, count, file_hash, import_repeated
 from annotation.services.images import image_folder
+from judges.services.dataset_imports import left_out_rows
 from judges.services.judgments import bundle_import
+from web.yaml_text import YamlError, yaml_read
 
 # Options of some kinds alone, with these kinds; and those that count something, with what they count.
 OWN_OPTIONS: dict[str, tuple[str, ...]] = {
     "labels_per_item": ("alpaca-human",),
     "criteria": (GENERIC, *TRACES),
     "map": (GENERIC,),
+    "mapping": (GENERIC, HUGGING_FACE, "argilla", "label-studio"),
+    "skip_bad_rows": (GENERIC,),
     "metrics": ("judge-bench-nlp",),
     "judge_by": tuple(TRACES),
     "hide": tuple(TRACES),
@@ -49,8 +56,6 @@ OWN_OPTIONS: dict[str, tuple[str, ...]] = {
 } | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), ("stackexchange",)
 )
-MAPPED = (GENERIC, HUGGING_FACE, "argilla", "label-studio")
-"""What takes a mapping file."""
 COUNTS = {
     "per_topic": "at most N questions of a category, chosen by --seed.",
     "seed": "seed of the sample (default: 0).",
@@ -126,7 +131,23 @@ class Command(BaseCommand):
         parser.add_argument(
             "--mapping",
             metavar="FILE",
-            help=f"{', '.join(MAPPED)}: a JSON file that says what the columns are and what their words mean.",
+            help="generic: what the columns are, as YAML or JSON, such as the import page writes. What --map says "
+            "goes before it. Default: that of the dataset's earlier file, where it fits. Also of huggingface, argilla "
+            "and label-studio.",
+        )
+        parser.add_argument(
+            "--skip-bad-rows",
+            nargs="?",
+            const="",
+            metavar="FILE",
+            help="generic: leave out rows that cannot be read, and write them with their reasons to FILE "
+            "(default: NAME.left-out.jsonl).",
+        )
+        parser.add_argument(
+            "--new-version",
+            action="store_true",
+            help="The file is the whole dataset from now on: items that differ are replaced, items that it lacks are "
+            "removed. Earlier versions keep theirs.",
         )
         parser.add_argument("--config", metavar="NAME", help="huggingface: the configuration.")
         parser.add_argument(
@@ -150,63 +171,90 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            imported, judged = bundle_import(
-                bundle=self._read(options),
-                name=options["name"],
-                source=options["kind"],
-                title=options["title"],
-                split=options["split"],
-                licence=self._licence(options),
-                owner=_owner(options["owner"]),
-                progress=self._progress,
-            )
+            if options["kind"] == GENERIC:
+                self._import_generic(options)
+                return
+            self._import(options, self._read(options))
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
             raise CommandError(f"Nothing was imported. {error}{hint}") from None
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
+
+    def _import(self, options: dict[str, Any], bundle: DatasetBundle, **more: Any) -> None:
+        imported, judged = bundle_import(
+            bundle=bundle,
+            name=options["name"],
+            source=options["kind"],
+            title=options["title"],
+            split=options["split"],
+            licence=self._licence(options),
+            owner=_owner(options["owner"]),
+            new_version=options["new_version"],
+            progress=self._progress,
+            **more,
+        )
         self.stdout.write(imported.summary())
         if judged is not None:
             self.stdout.write(judged.summary())
 
+    def _import_generic(self, options: dict[str, Any]) -> None:
+        """Rows that are left out are in their file before anything is stored."""
+        self._check_options(options)
+        path, skips = Path(options["path"]), options["skip_bad_rows"] is not None
+        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
+        mapping = _mapping(options)
+        digest = ""
+        if path.is_file():
+            how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
+            digest = file_hash(path, *how)
+            asked = (options[name] for name in ("title", "split", "licence"))
+            known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
+            if known is not None and not any(asked):
+                self.stdout.write(known.summary())
+                return
+        name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
+        with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
+            left = left_out_rows(out)
+            try:
+                bundle = read_generic_with_images(
+                    path,
+                    image_folder(),
+                    progress=self._progress,
+                    criteria=criteria,
+                    mapping=mapping,
+                    faults=left if skips else None,
+                )
+            finally:
+                if skips and not left.n:
+                    Path(name).unlink()
+        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
+        self._import(options, bundle, rows_left_out=left.n, file_hash=digest, **saved)
+        if left.n:
+            self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        kind = options["kind"]
+        for name, owners in OWN_OPTIONS.items():
+            if options[name] is not None and kind not in owners:
+                raise CommandError(
+                    f"--{name.replace('_', '-')} is an option of {one_of(owners)}, not of {kind}."
+                )
+
     def _read(self, options: dict[str, Any]) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
-        for name, owner in OWN_OPTIONS.items():
-            if options[name] is not None and kind not in owner:
-                raise CommandError(
-                    f"--{name.replace('_', '-')} is an option of {one_of(owner)}, not of {kind}."
-                )
+        self._check_options(options)
         if kind == "alpaca-human":
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
         if kind == "judge-bench-nlp":
             return read_judge_bench_nlp(path, metrics=options["metrics"] or ())
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
-        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         if kind in TRACES:
+            criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
             judged = options["judge_by"] or TraceOptions().judged
             return TRACES[kind](path, TraceOptions(judged, options["hide"] or (), criteria))
-        if options["mapping"] is not None or kind == HUGGING_FACE:
-            return self._read_mapped(path, options, criteria)
-        if kind != GENERIC:
-            return FORMATS[kind].read(Path(path))
-        try:
-            mapping = read_mapping(options["map"] or ())
-        except ValueError as error:
-            raise CommandError(f"--map: {error}.") from None
-        return read_generic_with_images(
-            path, image_folder(), progress=self._progress, criteria=criteria, mapping=mapping
-        )
-
-    def _read_mapped(
-        self, path: str, options: dict[str, Any], criteria: Sequence[CriterionRecord]
-    ) -> DatasetBundle:
-        kind = options["kind"]
-        if kind not in MAPPED:
-            raise CommandError(f"--mapping is an option of {one_of(MAPPED)}, not of {kind}.")
-        if options["map"] is not None and options["mapping"] is not None:
-            raise CommandError("Give either --map or --mapping.")
         mapping = None if options["mapping"] is None else mapping_file_read(options["mapping"])
         if kind == HUGGING_FACE:
             return read_hugging_face(
@@ -216,11 +264,9 @@ class Command(BaseCommand):
                 splits=options["data_split"] or (),
                 progress=self._progress,
             )
-        assert mapping is not None
-        if kind == GENERIC:
-            file = Path(path)
-            return read_tables([file], file, kind, mapping, self._progress, criteria=criteria)
-        return (read_argilla if kind == "argilla" else read_label_studio)(path, mapping)
+        if mapping is not None:
+            return (read_argilla if kind == "argilla" else read_label_studio)(path, mapping)
+        return FORMATS[kind].read(Path(path))
 
     @staticmethod
     def _licence(options: dict[str, Any]) -> str | None:
@@ -249,6 +295,34 @@ class Command(BaseCommand):
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:
             self.stderr.write(f"{done:,} {what}")
+
+
+def _mapping(options: dict[str, Any]) -> TableMapping:
+    """The mapping of `--mapping`, with what `--map` says of single columns before it."""
+    try:
+        said = read_mapping(options["map"] or ())
+    except ValueError as error:
+        raise CommandError(f"--map: {error}.") from None
+    if options["mapping"] is None and not said:
+        return _saved(options)
+    if options["mapping"] is None:
+        return TableMapping(columns=said)
+    path = Path(options["mapping"])
+    try:
+        found = mapping_of(yaml_read(path.read_text(encoding="utf-8")), path)
+    except (OSError, UnicodeDecodeError, YamlError) as error:
+        raise CommandError(f"--mapping: {path}: {error}") from None
+    return replace(found, columns={**found.columns, **said})
+
+
+def _saved(options: dict[str, Any]) -> TableMapping:
+    """The mapping of the dataset's earlier file, if the file has its columns."""
+    document = mapping_kept(options["name"])
+    path = Path(options["path"])
+    if document is None or not path.is_file():
+        return TableMapping()
+    kept = mapping_of(document)
+    return kept if table_fits(path, kept) else TableMapping()
 
 
 def _owner(name: str | None) -> User | None:

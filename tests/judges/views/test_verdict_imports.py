@@ -13,12 +13,10 @@ from annotation.models import Dataset
 from annotation.services.tokens import token_create
 from judges.models import ImportState, Judge, Judgment, VerdictImport
 from judges.services import verdict_imports
+from judges.services.import_files import MOST_ATTEMPTS, MOST_KEPT, imports_tidy
 from judges.services.verdict_imports import (
-    MOST_ATTEMPTS,
-    MOST_KEPT,
     verdict_import_delete,
     verdict_imports_start,
-    verdict_imports_tidy,
     verdict_imports_work,
 )
 from tests.annotation.cast import client_of, text_of
@@ -236,10 +234,10 @@ def test_files_are_bounded_and_go_after_a_while(cast, dataset, folder, settings)
     response = sent(cast.alice, table(dataset, judge="one more"))
     assert f"{MOST_KEPT} of your files wait" in text_of(response)
     assert len(list(folder.iterdir())) == MOST_KEPT
-    assert verdict_imports_tidy() == 0
+    assert imports_tidy() == 0
     settings.EXPORTS_KEEP_HOURS = -1
     (Path(folder) / "stray.csv").write_text("x")
-    assert verdict_imports_tidy() == MOST_KEPT + 1
+    assert imports_tidy() == MOST_KEPT + 1
     assert not VerdictImport.objects.exists()
 
 

@@ -109,7 +109,7 @@ def test_an_upload_reveals_nothing_of_anothers_dataset(cast: Cast) -> None:
     for given in ({"title": "x"}, {"licence": "MIT"}, {"split": "public"}):
         file = SimpleUploadedFile("a.jsonl", (json.dumps(row) + "\n").encode())
         fields = {"file": file, "format": "generic", "name": "contest-2027", "split": "private"} | given
-        page = client_of(cast.bob).post("/datasets/upload/", fields).content.decode()
+        page = client_of(cast.bob).post("/datasets/upload/", fields, follow=True).content.decode()
         assert "unannounced" not in page
         assert "secret-1" not in page
         assert "contest-2027" in page

@@ -140,7 +140,7 @@ class TestCreate:
 
     def test_without_datasets_it_leads_to_importing_one(self, cast):
         page = client_of(cast.alice).get(url("study-create"), follow=True)
-        assert page.redirect_chain == [(url("dataset-upload"), 302)]
+        assert page.redirect_chain == [("/datasets/upload/", 302)]
         assert "A study needs a dataset" in text_of(page)
 
 

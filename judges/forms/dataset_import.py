@@ -1,0 +1,143 @@
+"""What the columns of a file of items are, as somebody answers it."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from annotation.importers.columns import FIELD_CHOICES, LABEL, OF_COLUMN, PREFERENCE
+from annotation.importers.guessing import criteria_for
+from annotation.importers.mapping import LEAVE_OUT, MAX_WORDS, TableMapping, folded, mapping_of
+from annotation.kinds import kind_choices
+from judges.models import DatasetImport
+
+ASKED = 300
+"""Columns that are asked for; the others stay as they were guessed."""
+SAID = ("gold", LABEL, PREFERENCE, *OF_COLUMN)
+"""Fields whose cells may be words that stand for a value."""
+INSTRUCTIONS = ("instructions", "Instructions alone, for models to answer")
+
+
+class MappingForm(forms.Form):
+    """The kind of the items, what its columns are in `fields`, and what their words mean.
+
+    Parameters
+    ----------
+    job
+        The file, which was checked: it knows the columns.
+    """
+
+    kind = forms.ChoiceField(
+        required=False,
+        label="Kind of items",
+        choices=lambda: [("", "As each row says, else pairs"), *kind_choices(), INSTRUCTIONS],
+    )
+    categories = forms.CharField(
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea({"rows": 4}),
+        help_text="For classification: one category per line, in the order in which they're shown.",
+    )
+    several = forms.BooleanField(required=False, label="A label may have several categories")
+    is_new_version = forms.BooleanField(
+        required=False,
+        label="This file is the dataset's next version",
+        help_text="Items that differ are replaced, and items that the file lacks are removed. Earlier versions keep "
+        "theirs. Otherwise, what is new is added, and nothing may differ.",
+    )
+
+    def __init__(self, job: DatasetImport, data: QueryDict | None = None) -> None:
+        self.job = job
+        self.now = mapping_of(job.mapping) if job.mapping else TableMapping()
+        declared = self.now.categories if isinstance(self.now.categories, dict) else {}
+        listed = [one if isinstance(one, str) else one.get("key", "") for one in declared.get("list", [])]
+        super().__init__(
+            data,
+            initial={
+                "kind": self.now.kind,
+                "categories": "\n".join(listed),
+                "several": bool(declared.get("several")),
+                "is_new_version": job.is_new_version,
+            },
+        )
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Each column that is asked for: name, samples, the field that is chosen, and what its words mean."""
+        return [
+            {
+                "name": column["name"],
+                "samples": column["samples"],
+                "chosen": self._chosen(place, column["name"]),
+                "words": self._words_typed(place, column["name"]),
+                "has_words": self._chosen(place, column["name"]) in SAID,
+            }
+            for place, column in enumerate(self._columns()[:ASKED])
+        ]
+
+    def _columns(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.job.found.get("columns", [])
+        return found
+
+    def _chosen(self, place: int, name: str) -> str:
+        given = self.data.getlist("field") if isinstance(self.data, QueryDict) else []
+        return given[place] if place < len(given) else self.now.columns.get(name, LEAVE_OUT)
+
+    def _words_typed(self, place: int, name: str) -> str:
+        typed = self.data.get(f"words-{place}")
+        if typed is not None:
+            return str(typed)
+        words = self.now.values.get(name, {})
+        return ", ".join(f"{word} = {_shown(value)}" for word, value in words.items())
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        columns, values = dict(self.now.columns), {}
+        for row in self.rows:
+            columns[row["name"]] = row["chosen"]
+            if row["words"].strip() and row["has_words"]:
+                try:
+                    values[row["name"]] = _words(row["words"])
+                except ValueError as error:
+                    self.add_error(None, f"{row['name']}: {error}")
+        listed = [line.strip() for line in data.get("categories", "").splitlines() if line.strip()]
+        categories = self.now.categories if not isinstance(self.now.categories, dict) else None
+        if listed:
+            # Definitions and level of a mapping that was uploaded stay, as far as the list does.
+            before = self.now.categories if isinstance(self.now.categories, dict) else {}
+            known = {one["key"]: one for one in before.get("list", []) if isinstance(one, dict)}
+            categories = before | {
+                "list": [known.get(name, name) for name in listed], "several": bool(data.get("several")),
+            }  # fmt: skip
+        mapping = TableMapping(columns, data.get("kind", ""), values, None, categories)
+        criteria = criteria_for(TableMapping(columns, criteria=self.now.criteria))
+        declared = None if self.job.criteria else criteria or self.now.criteria
+        self.mapping = TableMapping(mapping.columns, mapping.kind, values, declared, categories)
+        return data
+
+
+field_choices = FIELD_CHOICES
+known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _words(typed: str) -> dict[str, Any]:
+    """Words and their values from text such as ``"left = 1, right = 2"``; ValueError for another text."""
+    found: dict[str, Any] = {}
+    for part in filter(str.strip, typed.replace("\n", ",").split(",")):
+        word, sign, value = part.rpartition("=")
+        if not sign or not word.strip() or not value.strip():
+            raise ValueError(
+                f"expected words and values such as left = 1, right = 2; found “{part.strip()[:60]}”."
+            )
+        try:
+            found[folded(word)] = json.loads(value)
+        except ValueError:
+            found[folded(word)] = value.strip()
+    if len(found) > MAX_WORDS:
+        raise ValueError(f"expected at most {MAX_WORDS} words, found {len(found)}.")
+    return found

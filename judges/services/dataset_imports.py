@@ -1,0 +1,355 @@
+"""Files of items from the browser: columns guessed, items shown, errors listed, and stored once somebody says so.
+
+A small file is read at once, a larger one by a worker (`judges.services.import_files`). Beside the file lie
+``.errors.jsonl``, one line for each row that cannot be read, with the row itself, and ``.preview.json``, the first
+items as annotators would see them.
+"""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+
+from annotation.importers import DatasetBundle, ImportFileError
+from annotation.importers.errors import Faults, LeftOutRows, errors_of
+from annotation.importers.guessing import TableLook, table_look
+from annotation.importers.images import read_generic_with_images, table_and_images
+from annotation.importers.mapping import TableMapping, mapping_of
+from annotation.importers.preview import items_shown, shown_document, shown_of
+from annotation.kinds.shown import ShownItem
+from annotation.models import Dataset, User
+from annotation.services.criteria import criteria_set
+from annotation.services.datasets import (
+    DatasetImportError,
+    ImportCheck,
+    dataset_check,
+    file_hash,
+    import_repeated,
+)
+from annotation.services.images import image_folder
+from judges.models import WAITING_IMPORT, DatasetImport, ImportState
+from judges.services.heartbeat import Heartbeat, InterruptedJob
+from judges.services.import_files import (
+    ImportQueue,
+    file_keep,
+    files_forget,
+    path_of,
+    waiting_check,
+)
+from judges.services.judgments import bundle_import
+from judges.services.waking import wakeups_send
+
+AT_ONCE = 2**18
+"""Bytes of a file that the request itself reads."""
+PREVIEWED = 10
+"""Items that the preview shows."""
+MOST_ERRORS = 100_000
+"""Errors after which reading stops, unless bad rows are to be left out."""
+ERRORS, PREVIEW = ".errors.jsonl", ".preview.json"
+
+
+def dataset_import_request(
+    *, user: User, name: str, content: IO[bytes], dataset_name: str, **said: Any
+) -> DatasetImport:
+    """Keep a file, and check it: at once where it is small. The same file while it waits is the same import.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    said
+        Of `DatasetImport`: title, split, licence, criteria, mapping.
+
+    Raises
+    ------
+    FileNotTakenError
+        There is no room for it.
+    """
+    rows = DatasetImport.objects.all()
+    waiting_check(rows, user)
+    asked = json.dumps([dataset_name, said], sort_keys=True, default=str)
+    kept = file_keep(content, suffix=Path(name).suffix.lower(), asked=asked)
+    try:
+        with transaction.atomic():
+            job = DatasetImport.objects.create(
+                requested_by=user, name=name[-200:], file=kept.name, size=kept.size, key=kept.key,
+                dataset_name=dataset_name, **said,
+            )  # fmt: skip
+    except IntegrityError:  # it waits already, or was sent twice at once
+        path_of(DatasetImport(file=kept.name)).unlink()
+        return rows.get(requested_by=user, key=kept.key, state__in=WAITING_IMPORT)
+    _work_soon(job)
+    return job
+
+
+def dataset_import_map(*, job: DatasetImport, mapping: TableMapping, is_new_version: bool) -> bool:
+    """Check a file again with another mapping; False where a worker has it, or it is stored."""
+    again = DatasetImport.objects.filter(pk=job.pk, state=ImportState.CHECKED).update(
+        state=ImportState.QUEUED, is_confirmed=False, attempts=0, step="", n_done=0, n_total=0,
+        mapping=mapping.document(), is_new_version=is_new_version,
+    )  # fmt: skip
+    if again:
+        _work_soon(job)
+    return bool(again)
+
+
+def dataset_import_confirm(*, job: DatasetImport, skip_bad_rows: bool) -> bool:
+    """Store a file that was checked; False where that was asked for already, or where it has errors.
+
+    Parameters
+    ----------
+    skip_bad_rows
+        Leave out rows that cannot be read, and keep a file of them.
+    """
+    rows = DatasetImport.objects.filter(pk=job.pk, state=ImportState.CHECKED, errors=[])
+    rows = rows if skip_bad_rows else rows.filter(n_errors=0)
+    confirmed = rows.update(
+        state=ImportState.QUEUED, is_confirmed=True, attempts=0, step="", n_done=0, n_total=0,
+        skip_bad_rows=skip_bad_rows,
+    )  # fmt: skip
+    if confirmed:
+        _work_soon(job)
+    return bool(confirmed)
+
+
+def dataset_import_delete(*, job: DatasetImport) -> bool:
+    """Forget a file; a worker that reads it notices soon, and stores nothing. What is stored stays."""
+    n, _ = DatasetImport.objects.filter(pk=job.pk).delete()
+    files_forget(job)
+    return bool(n)
+
+
+def dataset_imports_of(user: User) -> list[DatasetImport]:
+    """The files that this person sent, newest first."""
+    return list(DatasetImport.objects.filter(requested_by=user).select_related("dataset"))
+
+
+def dataset_import_get_for(user: User, pk: int) -> DatasetImport:
+    """A file that this person sent; else Http404."""
+    rows = DatasetImport.objects.select_related("dataset", "requested_by")
+    return get_object_or_404(rows, pk=pk, requested_by=user)
+
+
+def mapping_yaml(mapping: TableMapping) -> str:
+    """The document of a mapping as YAML."""
+    text: str = yaml.safe_dump(mapping.document(), sort_keys=False, allow_unicode=True)
+    return text
+
+
+def import_errors(job: DatasetImport, first: int, n: int) -> list[dict[str, Any]]:
+    """Errors of rows, `n` from the `first` one on, counted from 0; each with row, field, reason, and the row itself."""
+    try:
+        with path_of(job, ERRORS).open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in islice(lines, first, first + n)]
+    except FileNotFoundError:
+        return []
+
+
+def import_preview(job: DatasetImport) -> list[tuple[str, ShownItem]]:
+    """The first items of the file, each with its id."""
+    try:
+        found = json.loads(path_of(job, PREVIEW).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    return [(name, shown_of(document)) for name, document in found]
+
+
+def _work_soon(job: DatasetImport) -> None:
+    if job.size <= AT_ONCE:
+        QUEUE.work_one(job)
+    else:
+        transaction.on_commit(wakeups_send)
+
+
+# --- the worker ---------------------------------------------------------------------------------------------------
+
+
+def _read(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat) -> dict[str, Any]:
+    """What is to be said of the file now; nothing where that is stored already."""
+    if not job.requested_by.is_researcher:
+        raise Http404
+    return _stored(job, mine, heart) if job.is_confirmed else _checked(job, heart)
+
+
+def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
+    """Read the whole file by its mapping, or by what is guessed, and say what is in it."""
+    with _named(job), table_and_images(path_of(job)) as (table, _):
+        look = table_look(table, _saved(job))
+    mapping = mapping_of(job.mapping) if job.mapping else look.guess
+    refused: list[ImportFileError] = []
+    bundle: DatasetBundle | None = None
+    with _left_out(job, most=MOST_ERRORS) as faults:
+        try:
+            bundle = _bundle(job, mapping, faults, heart)
+        except ImportFileError as error:
+            refused += errors_of(error)
+    check: ImportCheck | None = None
+    if bundle is not None:
+        try:
+            check = dataset_check(
+                bundle=bundle, name=job.dataset_name, owner=job.requested_by, new_version=job.is_new_version
+            )
+        except ImportFileError as error:
+            refused += errors_of(error)
+        except DatasetImportError as error:
+            refused.append(ImportFileError(job.name, None, "name", str(error)))
+        for one in refused:
+            one.file = job.name
+        shown = [(name, shown_document(item)) for name, item in items_shown(bundle, PREVIEWED)]
+        path_of(job, PREVIEW).write_text(json.dumps(shown), encoding="utf-8")
+    else:
+        path_of(job, PREVIEW).unlink(missing_ok=True)
+    return {
+        "state": ImportState.CHECKED,
+        "step": "",
+        "mapping": mapping.document(),
+        "n_errors": faults.n,
+        "errors": [{"row": one.row, "field": one.field, "message": one.message} for one in refused],
+        "found": _found(look, bundle, check),
+    }
+
+
+def _found(look: TableLook, bundle: DatasetBundle | None, check: ImportCheck | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"columns": [{"name": one.name, "samples": one.samples} for one in look.columns]}
+    if bundle is not None:
+        found |= {
+            "n_items": len(bundle.items),
+            "instructions": len(bundle.instructions),
+            "kinds": Counter(item.kind for item in bundle.items),
+            "gold": sum(item.gold is not None for item in bundle.items),
+            "labels": len(bundle.labels),
+            "annotators": len({one.annotator for one in bundle.labels}),
+            "verdicts": len(bundle.verdicts),
+            "judges": len({one.judge for one in bundle.verdicts}),
+        }
+    if check is not None:
+        found |= {
+            "exists": check.exists,
+            "added": check.items_added,
+            "changed": check.items_changed,
+            "removed": check.items_removed,
+        }
+    return found
+
+
+def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat) -> dict[str, Any]:
+    mapping = mapping_of(job.mapping)
+    digest = file_hash(path_of(job), mapping.document(), job.criteria, job.skip_bad_rows, job.is_new_version)
+    known = import_repeated(name=job.dataset_name, file_hash=digest, owner=job.requested_by)
+    if known is not None:
+        now = {"state": ImportState.DONE, "dataset": known.dataset, "finished_at": timezone.now(), "step": ""}
+        mine.update(owner="", lease_until=None, notes=[known.summary()], **now)
+        return {}
+    with _left_out(job) as left:
+        bundle = _bundle(job, mapping, left if job.skip_bad_rows else Faults(), heart)
+    total = len(bundle.items) + len(bundle.labels)
+    is_new = not Dataset.objects.filter(name=job.dataset_name).exists()
+    try:
+        with transaction.atomic():
+            imported, judged = bundle_import(
+                bundle=bundle,
+                name=job.dataset_name,
+                source="generic",
+                made_of=f"generic: {job.name}",
+                title=(job.title or None) if is_new else None,
+                split=job.split if is_new else None,
+                licence=(job.licence or None) if is_new else None,
+                owner=job.requested_by,
+                new_version=job.is_new_version,
+                mapping=mapping.document(),
+                rows_left_out=left.n,
+                file_hash=digest,
+                progress=lambda what, done: heart.tell(f"{done:,} {what} stored", done, total),
+            )
+            notes = [imported.summary(), *([judged.summary()] if judged is not None else [])]
+            now = {"state": ImportState.DONE, "finished_at": timezone.now(), "step": "", "notes": notes}
+            # With the items or not at all: whoever lost the row has stored nothing.
+            if not mine.update(owner="", lease_until=None, dataset=imported.dataset, n_errors=left.n, **now):
+                raise InterruptedJob
+    except ImportFileError as error:
+        for one in {error, *errors_of(error)}:
+            one.file = job.name
+        raise
+    except DatasetImportError as error:
+        raise ImportFileError(job.name, None, "name", str(error)) from None
+    files_forget(job, beside=False)
+    return {}
+
+
+def _bundle(job: DatasetImport, mapping: TableMapping, faults: Faults, heart: Heartbeat) -> DatasetBundle:
+    def progress(_: str, done: int) -> None:
+        heart.tell(f"{done:,} rows read", 0, 0)
+
+    criteria = criteria_set(job.criteria) if job.criteria else ()
+    with _named(job):
+        return read_generic_with_images(
+            path_of(job), image_folder(), progress=progress, criteria=criteria, mapping=mapping, faults=faults
+        )
+
+
+def _saved(job: DatasetImport) -> TableMapping | None:
+    """The mapping by which the dataset's earlier file was read, if it is theirs."""
+    dataset = Dataset.objects.filter(name=job.dataset_name, owner=job.requested_by).first()
+    return mapping_of(dataset.mapping) if dataset is not None and dataset.mapping else None
+
+
+@contextmanager
+def _left_out(job: DatasetImport, most: int | None = None) -> Iterator[LeftOutRows]:
+    """Write each row that is left out beside the file; after the `most`, refuse."""
+    with path_of(job, ERRORS).open("w", encoding="utf-8") as out:
+        yield left_out_rows(out, most)
+
+
+def left_out_rows(out: IO[str], most: int | None = None) -> LeftOutRows:
+    """Rows that are left out as lines of JSON: row, field, reason, and the row itself in `data`."""
+
+    def keep(error: ImportFileError) -> None:
+        line = {"row": error.row, "field": error.field, "reason": error.message, "data": error.data}
+        out.write(f"{json.dumps(line, ensure_ascii=False, default=str)}\n")
+        if most is not None and left.n >= most:
+            raise ImportFileError(error.file, None, None, f"reading stopped after {most:,} rows with errors.")
+
+    left = LeftOutRows(keep)
+    return left
+
+
+@contextmanager
+def _named(job: DatasetImport) -> Iterator[None]:
+    """A refusal names the file as the person knows it, not where it lies."""
+    try:
+        yield
+    except ImportFileError as error:
+        for one in {error, *errors_of(error)}:
+            # What is wrong in an archive names the file in it.
+            one.file = one.file.replace(str(path_of(job)), job.name, 1)
+        raise
+
+
+QUEUE = ImportQueue(
+    DatasetImport,
+    _read,
+    ("dataset", "requested_by"),
+    not_allowed="You can't import datasets anymore.",
+    keeps_beside=True,
+)
+
+
+def dataset_imports_work(stop: Callable[[], bool] = lambda: False) -> int:
+    """Read the files that wait, one after the other; how many. Any number of workers may do this."""
+    return QUEUE.work(stop)
+
+
+def dataset_imports_start(stop: Callable[[], bool]) -> threading.Thread | None:
+    """See to it that this process reads the files that wait."""
+    return QUEUE.start(stop)
