@@ -1,12 +1,14 @@
 """The first items of a bundle as annotators would see them, before anything of it is stored."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from annotation.domain.conversation import Stored, Turn, turns_of
+from annotation.domain.scales import Scale
 from annotation.importers.records import CriterionRecord, DatasetBundle
 from annotation.kinds import kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn, turns_of
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 
 LONGEST = 100_000
 """Characters of a text that a preview has; what is longer ends in an ellipsis."""
@@ -30,9 +32,9 @@ def items_shown(bundle: DatasetBundle, n: int) -> list[tuple[str, ShownItem]]:
             kind=item.kind,
             instruction=_cut(asked.text),
             context=_cut(asked.context),
-            conversation=turns_of(asked.conversation),
+            conversation=_turns(asked.conversation),
             responses=tuple(
-                ShownResponse(_cut(one.text), turns_of(one.messages))
+                ShownResponse(_cut(one.text), _turns(one.messages))
                 for key in item.responses
                 for one in [responses[item.instruction, key]]
             ),
@@ -48,20 +50,29 @@ def items_shown(bundle: DatasetBundle, n: int) -> list[tuple[str, ShownItem]]:
 
 def shown_document(shown: ShownItem) -> dict[str, Any]:
     """The item as JSON; `shown_of` reads it."""
-    return asdict(shown)
+    responses = [
+        {"text": one.text, "turns": [turn.as_json() for turn in one.turns]} for one in shown.responses
+    ]
+    return asdict(shown) | {
+        "conversation": [turn.as_json() for turn in shown.conversation],
+        "responses": responses,
+    }
 
 
 def shown_of(document: Mapping[str, Any]) -> ShownItem:
     """The item that `shown_document` wrote."""
 
-    def turns(given: Any) -> tuple[ShownTurn, ...]:
-        return tuple(ShownTurn(**turn) for turn in given)
-
     parts = {
-        "conversation": turns(document["conversation"]),
-        "responses": tuple(ShownResponse(one["text"], turns(one["turns"])) for one in document["responses"]),
+        "conversation": tuple(turns_of(document["conversation"])),
+        "responses": tuple(
+            ShownResponse(one["text"], tuple(turns_of(one["turns"]))) for one in document["responses"]
+        ),
         "criteria": tuple(
-            ShownCriterion(**{**one, "options": tuple(map(tuple, one["options"]))})
+            ShownCriterion(
+                one["key"],
+                one["question"],
+                Scale(**{**one["scale"], "words": tuple(map(tuple, one["scale"]["words"]))}),
+            )
             for one in document["criteria"]
         ),
         "aspects": tuple(ShownAspect(**one) for one in document["aspects"]),
@@ -70,7 +81,12 @@ def shown_of(document: Mapping[str, Any]) -> ShownItem:
 
 
 def _criterion(record: CriterionRecord) -> ShownCriterion:
-    return ShownCriterion(record.key, record.question, tuple(sorted(record.options.items())))
+    return ShownCriterion(record.key, record.question, record.rated_on)
+
+
+def _turns(stored: Iterable[Stored]) -> tuple[Turn, ...]:
+    """Turns without what is hidden from those who judge."""
+    return tuple(turn.withheld() for turn in turns_of(stored))
 
 
 def _cut(text: str) -> str:
