@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 
 from annotation.domain.conversation import as_messages, context_for_judging
@@ -165,6 +165,13 @@ def datasets_settled_by(user: User) -> QuerySet[Dataset]:
     """Datasets whose split and licence this person decides: their own; administrators: all."""
     visible = datasets_visible_to(user)
     return visible if user.is_administrator else visible.filter(owner=user)
+
+
+def datasets_with_ends(pks: Iterable[int]) -> QuerySet[Dataset]:
+    """Datasets with ``first`` and ``last``, the lowest and the highest primary key of their items."""
+    items = Item.objects.filter(dataset=OuterRef("pk")).values("pk")
+    ends = {"first": Subquery(items.order_by("pk")[:1]), "last": Subquery(items.order_by("-pk")[:1])}
+    return datasets_by_name().filter(pk__in=list(pks)).annotate(**ends)
 
 
 def items_of(

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, Item, User
-from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
+from annotation.selectors.datasets import datasets_by_name, datasets_visible_to, datasets_with_ends
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
 from judges.models import BackendKind, Judge, JudgeUpload, Judgment, Sweep, SweepRun, SweepState
@@ -162,9 +162,7 @@ def datasets_judged_beyond(sweeps: Mapping[int, int]) -> set[int]:
         item__dataset=OuterRef(OuterRef("pk")),
     )
     imported = Judge.objects.filter(Exists(said), backend=BackendKind.IMPORTED)
-    items = Item.objects.filter(dataset=OuterRef("pk")).values("pk")
-    ends = {"first": Subquery(items.order_by("pk")[:1]), "last": Subquery(items.order_by("-pk")[:1])}
-    rest = datasets_by_name().filter(pk__in=set(sweeps) - found).annotate(**ends)
+    rest = datasets_with_ends(set(sweeps) - found)
     return found | set(rest.filter(Exists(imported)).values_list("pk", flat=True))
 
 

@@ -17,7 +17,7 @@ from zipfile import ZipFile, ZipInfo
 
 from django.db.models import QuerySet
 
-from annotation.models import Dataset, Item, Kind, Study, User
+from annotation.models import Dataset, Item, Study, User
 from annotation.models.work import LabelQuerySet
 from annotation.peers.argilla import argilla_write
 from annotation.peers.benchmarks import alpaca_eval_write, llmbar_write, member_path
@@ -202,14 +202,14 @@ def _potato(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
 
 
 def _alpaca_eval(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
-    if not subject.labels().current().filter(kind=Kind.PAIRWISE).exists():
+    if not subject.labels().current().filter(choice__isnull=False).exists():
         raise ExportError("AlpacaEval's format has labels of pairs, and there is none here.")
     note = "AlpacaEval's format has labels of pairs. Gold, systems and other items are left out."
     return _peer(alpaca_eval_write, note)(file, subject, tell)
 
 
 def _llmbar(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
-    if not subject.items().filter(kind=Kind.PAIRWISE, gold__choice__in=(1, 2)).exists():
+    if not subject.items().filter(gold__choice__in=(1, 2)).exists():
         raise ExportError(
             "LLMBar's format has pairs with a gold answer that isn't a tie, and there is none here."
         )
