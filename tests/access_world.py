@@ -124,7 +124,7 @@ class World:
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
-            "app_label": "judges", "file": "csv",
+            "app_label": "judges", "file": "csv", "document": "zip",
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip
