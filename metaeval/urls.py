@@ -156,7 +156,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/papers/", papers.paper_list, name="paper-list"),
     path("datasets/<slug:name>/papers/<paper_key:paper>/", papers.paper_detail, name="paper-detail"),
     path(
-        "datasets/<slug:name>/papers/<paper_key:paper>.<paper_format:suffix>",
+        "datasets/<slug:name>/papers/<paper_key:paper>.<paper_format:document>",
         papers.paper_download,
         name="paper-download",
     ),

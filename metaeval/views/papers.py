@@ -128,7 +128,7 @@ def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: st
 
 @never_cache
 @researcher_page
-def paper_download(request: ResearcherRequest, name: str, paper: str, suffix: str) -> HttpResponse:
+def paper_download(request: ResearcherRequest, name: str, paper: str, document: str) -> HttpResponse:
     """All tables and figures as one file, or all files as an archive."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     chosen = _chosen(request, paper)
@@ -136,9 +136,9 @@ def paper_download(request: ResearcherRequest, name: str, paper: str, suffix: st
         made = _made(request, dataset, paper, chosen, _kept(request, dataset, paper, chosen))
     except ReportError as error:
         return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
-    write, content_type = DOCUMENTS[f".{suffix}"]
+    write, content_type = DOCUMENTS[f".{document}"]
     try:
-        return attachment(write(made), f"{dataset.name}-{paper}.{suffix}", content_type)
+        return attachment(write(made), f"{dataset.name}-{paper}.{document}", content_type)
     except MissingPdfError as error:
         return HttpResponse(str(error), content_type="text/plain; charset=utf-8", status=409)
 
