@@ -15,7 +15,7 @@ from judges.api.serializers import JudgeSerializer
 from judges.models import Endpoint, JudgeUpload
 from judges.selectors.judge_preview import JudgePreview, judge_preview
 from judges.services.judge_uploads import (
-    JudgeChoice,
+    UploadChoice,
     UploadedJudge,
     judge_upload_create,
     judge_upload_define,
@@ -93,9 +93,9 @@ class JudgeDefineSerializer(JudgeChoiceSerializer):
     )
 
 
-def _choice(said: dict[str, Any]) -> JudgeChoice:
+def _choice(said: dict[str, Any]) -> UploadChoice:
     endpoint = said.pop("endpoint", None)
-    return JudgeChoice(endpoint="" if endpoint is None else endpoint.name, **said)
+    return UploadChoice(endpoint="" if endpoint is None else endpoint.name, **said)
 
 
 class JudgeUploadsView(Listing):

@@ -32,6 +32,7 @@ from judges.exports.writing import (
     STOP,
     SYSTEM,
     TEMPERATURE,
+    THINKING,
     TIE,
     TOP_P,
     TURNS,
@@ -107,7 +108,7 @@ def _template(question: JudgeQuestion) -> str:
 
 
 _AS_IT_IS = dict.fromkeys(
-    (TEMPERATURE, TOP_P, MAX_TOKENS, SEED, STOP, EXTRA_BODY), "In its `GenerateConfig`."
+    (TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED, STOP, EXTRA_BODY), "In its `GenerateConfig`."
 )
 _MODEL = "`openai-api` with the judge's address, the key from `OPENAI_API_KEY`; `model=` asks another one."
 

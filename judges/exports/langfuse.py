@@ -28,6 +28,7 @@ from judges.exports.writing import (
     STOP,
     SYSTEM,
     TEMPERATURE,
+    THINKING,
     TIE,
     TOP_P,
     TURNS,
@@ -130,7 +131,7 @@ TARGET = ExportTarget(
         CONSTRAINED: "Langfuse holds the model to the categories.",
     },
     loses={
-        **dict.fromkeys((TEMPERATURE, TOP_P, MAX_TOKENS, SEED, STOP, EXTRA_BODY), _NO_SETTINGS),
+        **dict.fromkeys((TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED, STOP, EXTRA_BODY), _NO_SETTINGS),
         CONTEXT: "A prompt has no conditions: put an item's input into its instruction.",
         ORDERS: "Each pair is shown once, as it is given.",
         SAMPLES: "Each observation is judged once.",

@@ -25,6 +25,7 @@ from judges.exports.writing import (
     STOP,
     SYSTEM,
     TEMPERATURE,
+    THINKING,
     TIE,
     TOP_P,
     TURNS,
@@ -83,7 +84,9 @@ TARGET = ExportTarget(
     },
     carries={
         ENDPOINT: "`openai:/MODEL` and `base_url`, the key from `OPENAI_API_KEY`.",
-        **dict.fromkeys((TEMPERATURE, TOP_P, MAX_TOKENS, SEED, STOP, EXTRA_BODY), "In `inference_params`."),
+        **dict.fromkeys(
+            (TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED, STOP, EXTRA_BODY), "In `inference_params`."
+        ),
         CONTEXT: "`context` in the inputs.",
         REFERENCE: "`reference` in the expectations.",
         TIE: "A value of its own.",

@@ -37,6 +37,7 @@ from judges.exports.writing import (
     STOP,
     SYSTEM,
     TEMPERATURE,
+    THINKING,
     TIE,
     TOP_P,
     TURNS,
@@ -149,7 +150,7 @@ LABEL_TARGET = ExportTarget(
         ORDERS: "A grader for each; the response is better where both pass.",
     },
     loses=_LOSES
-    | dict.fromkeys((TEMPERATURE, TOP_P, MAX_TOKENS, SEED), _NO_SETTINGS)
+    | dict.fromkeys((TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED), _NO_SETTINGS)
     | {TIE: "It is a label, but it doesn't pass, as if the response were worse."},
 )
 SCORE_TARGET = ExportTarget(
@@ -166,6 +167,7 @@ SCORE_TARGET = ExportTarget(
     | dict.fromkeys((TEMPERATURE, TOP_P, SEED), "In `sampling_params`.")
     | {
         MAX_TOKENS: "In `sampling_params`, as `max_completions_tokens`.",
+        THINKING: "An effort, in `sampling_params`.",
         CONSTRAINED: "A number is all that the service lets the model say.",
         ORDERS: "A response is scored alone.",
         TIE: "Equal scores.",

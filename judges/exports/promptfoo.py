@@ -41,6 +41,7 @@ from judges.exports.writing import (
     STOP,
     SYSTEM,
     TEMPERATURE,
+    THINKING,
     TIE,
     TOP_P,
     TURNS,
@@ -151,7 +152,7 @@ TARGET = ExportTarget(
         TURNS: "In `rubricPrompt`.",
         ENDPOINT: "In the grader's `config`; the key comes from `OPENAI_API_KEY`.",
         **dict.fromkeys(
-            (TEMPERATURE, TOP_P, MAX_TOKENS, SEED, STOP, EXTRA_BODY), "In the grader's `config`."
+            (TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED, STOP, EXTRA_BODY), "In the grader's `config`."
         ),
         CONTEXT: "The variable `context`.",
         REFERENCE: "The variable `reference`.",

@@ -6,15 +6,18 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from judges.exports.decoding import request_fields
 from judges.exports.errors import ExportRefusedError
 from judges.exports.questions import ABOUT, JudgeQuestion, judge_questions
 from judges.strategies.documents import JudgeDocument, document_make
+from judges.strategies.spec import JudgeSpec
 from judges.strategies.types import CriterionView
 
 SYSTEM, TURNS, TIE, CONTEXT, REFERENCE = "system", "turns", "tie", "context", "reference"
 TEMPERATURE, TOP_P, MAX_TOKENS, SEED, STOP = "temperature", "top_p", "max_tokens", "seed", "stop"
+THINKING = "thinking"
 EXTRA_BODY, CONSTRAINED, ENDPOINT, FENCES = "extra_body", "constrained", "endpoint", "fences"
 ORDERS, SAMPLES, PROBABILITIES, ABSTENTION = "orders", "samples", "probabilities", "abstention"
 
@@ -26,6 +29,7 @@ ASPECTS: Mapping[str, str] = MappingProxyType(
         TEMPERATURE: "Temperature",
         TOP_P: "Top-p",
         MAX_TOKENS: "Token limit",
+        THINKING: "Thinking effort or budget",
         SEED: "Seed",
         STOP: "Stop texts",
         EXTRA_BODY: "Further fields of the request (`extra_body`)",
@@ -196,10 +200,11 @@ def aspects_of(document: JudgeDocument, questions: Sequence[JudgeQuestion]) -> t
         ENDPOINT: True,
         TEMPERATURE: decoding.temperature is not None,
         TOP_P: decoding.top_p is not None,
-        MAX_TOKENS: decoding.max_tokens is not None,
+        MAX_TOKENS: decoding.limit is not None,
+        THINKING: decoding.reasoning_effort is not None or decoding.thinking_budget is not None,
         SEED: decoding.seed is not None,
         STOP: bool(decoding.stop),
-        EXTRA_BODY: bool(options.get("extra_body")),
+        EXTRA_BODY: bool(_extra_body(spec)),
         CONSTRAINED: options.get("structured", "none") != "none",
         CONTEXT: first.plain != first.with_context,
         REFERENCE: "reference" in first.texts,
@@ -211,6 +216,14 @@ def aspects_of(document: JudgeDocument, questions: Sequence[JudgeQuestion]) -> t
         FENCES: bool(first.tags),
     }
     return tuple(name for name in ASPECTS if found[name])
+
+
+def _extra_body(spec: JudgeSpec) -> Mapping[str, Any]:
+    """Return what a request has beside the protocol's own fields."""
+    model = spec.main_model()
+    if model.backend != "openai":  # what needs its requests refuses it
+        return dict(model.backend_options.get("extra_body") or {})
+    return dict(request_fields(model).get("extra_body", {}))
 
 
 def file_name(name: str) -> str:

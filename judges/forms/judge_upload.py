@@ -12,9 +12,9 @@ from judges.services.judge_files import FORMAT_WORDS, OWN, FoundJudge
 from judges.services.judge_uploads import (
     MOST_BYTES,
     READ,
-    JudgeChoice,
     JudgeUploadError,
-    texts_of,
+    UploadChoice,
+    upload_texts,
 )
 from web.upload import MEBIBYTE
 
@@ -46,7 +46,7 @@ class FilesField(forms.FileField):
             if Path(each.name or "").suffix.lower() not in ENDINGS:
                 raise forms.ValidationError(f"{each.name}: expected a file named {', '.join(ENDINGS)}.")
         try:
-            return texts_of([(each.name or "", each) for each in sent])
+            return upload_texts([(each.name or "", each) for each in sent])
         except JudgeUploadError as error:
             raise forms.ValidationError(str(error)) from None
 
@@ -112,11 +112,11 @@ class JudgeChoiceForm(forms.Form):
         if all(each.form != OWN for each in found):
             self.fields["endpoint"].empty_label = "Choose an endpoint"  # type: ignore[attr-defined]
 
-    def choice(self) -> JudgeChoice:
+    def choice(self) -> UploadChoice:
         """What was chosen; of fields that are not valid, nothing."""
         said = getattr(self, "cleaned_data", {})
         endpoint = said.get("endpoint")
-        return JudgeChoice(
+        return UploadChoice(
             evaluator=said.get("evaluator") or "",
             endpoint="" if endpoint is None else endpoint.name,
             model=(said.get("model") or "").strip(),

@@ -54,7 +54,7 @@ class ChangedJudgeError(JudgeUploadError):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeChoice:
+class UploadChoice:
     """Which judge of an upload, and what is said of it beside its files.
 
     Attributes
@@ -111,7 +111,7 @@ class UploadedJudge:
         return self.spec or (None if self.read is None else self.read.document.spec)
 
 
-def texts_of(files: Iterable[tuple[str, IO[bytes]]]) -> dict[str, str]:
+def upload_texts(files: Iterable[tuple[str, IO[bytes]]]) -> dict[str, str]:
     """Return the texts of files by their paths, those of ZIP archives too.
 
     Raises
@@ -129,10 +129,10 @@ def texts_of(files: Iterable[tuple[str, IO[bytes]]]) -> dict[str, str]:
             if path in found:
                 raise JudgeUploadError(path, "was sent twice.")
             found[path] = body
-    return texts_checked({path: _decoded(path, body) for path, body in found.items()})
+    return upload_texts_checked({path: _decoded(path, body) for path, body in found.items()})
 
 
-def texts_checked(texts: Mapping[str, str]) -> dict[str, str]:
+def upload_texts_checked(texts: Mapping[str, str]) -> dict[str, str]:
     """Return texts by their paths if they may be kept; raises JudgeUploadError."""
     if not texts:
         raise JudgeUploadError("files", f"expected a file named {', '.join(READ)}.")
@@ -202,7 +202,7 @@ def judge_upload_create(*, user: User, texts: Mapping[str, str], name: str = "")
     JudgeUploadError
         There is no judge in them.
     """
-    texts = texts_checked(texts)
+    texts = upload_texts_checked(texts)
     with _folder(texts) as folder:
         try:
             found = [asdict(each) for each in judges_found(folder)]
@@ -246,7 +246,7 @@ def judge_upload_found(upload: JudgeUpload) -> tuple[FoundJudge, ...]:
     return tuple(FoundJudge(**values) for values in upload.found)
 
 
-def judge_upload_read(*, upload: JudgeUpload, choice: JudgeChoice) -> UploadedJudge:
+def judge_upload_read(*, upload: JudgeUpload, choice: UploadChoice) -> UploadedJudge:
     """Return what files would become; nothing is stored."""
     found = judge_upload_found(upload)
     chosen = _chosen(found, choice.evaluator)
@@ -269,7 +269,7 @@ def judge_upload_read(*, upload: JudgeUpload, choice: JudgeChoice) -> UploadedJu
     return UploadedJudge(found, chosen, read, spec, existing)
 
 
-def judge_upload_define(*, upload: JudgeUpload, choice: JudgeChoice, fingerprint: str = "") -> ImportedJudge:
+def judge_upload_define(*, upload: JudgeUpload, choice: UploadChoice, fingerprint: str = "") -> ImportedJudge:
     """Make the chosen judge of an upload. Once more, or twice at once, is the same judge.
 
     Parameters

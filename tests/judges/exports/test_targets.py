@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.exports.answers import ALONE, DOUBLE, JSON, LINE, RESULT, AnswerForm
+from judges.exports.decoding import request_fields
 from judges.exports.errors import ExportRefusedError
 from judges.exports.questions import ABOUT, judge_questions, why_refused
 from judges.exports.tables import documentation
 from judges.exports.targets import TARGETS, export_target
-from judges.exports.writing import ASPECTS, target_export
+from judges.exports.writing import ASPECTS, target_export, target_offer
+from judges.strategies.documents import document_read
 from judges.strategies.parsing import read_choice, read_verdict_line
 from judges.strategies.parsing_ratings import read_rating, read_rating_line
 from judges.strategies.registry import STRATEGIES
@@ -161,3 +163,42 @@ def test_the_expressions_need_nothing_that_javascript_has_not():
             assert not re.search(
                 r"\(\?[^:]|\\[AZz]|[^\\]\s", pattern.replace(" \\t", "").replace("inal )", "")
             )
+
+
+THINKS_IN_VLLM = {
+    "extra_body": {
+        "chat_template_kwargs": {"enable_thinking": True, "thinking": True},
+        "thinking_token_budget": 500,
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "decoding", "sent"),
+    [
+        ("openai", {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
+        (
+            "vllm",
+            {"thinking_budget": 500},
+            THINKS_IN_VLLM,
+        ),
+    ],
+)
+def test_how_a_judge_thinks_is_carried_or_named_as_lost(form, decoding, sent):
+    document = document_read(
+        {
+            "name": "Thinks",
+            "strategy": "cot",
+            "model": "m",
+            "endpoint": URL,
+            "backend_options": {"thinking_form": form},
+            "decoding": {"temperature": None, "max_tokens": None, "max_completion_tokens": 3000, **decoding},
+        }
+    )
+    fields = request_fields(document.spec.main_model())
+    assert fields["max_completion_tokens"] == 3000
+    assert {name: fields[name] for name in sent} == sent
+    for name in ("langfuse", "openai-label-model"):
+        lost = [each for each, _, _ in target_offer(export_target(name), document).lost]
+        assert {"thinking", "max_tokens"} <= set(lost), name
+    assert "thinking" in target_offer(export_target("alpaca-eval"), document).carried
