@@ -39,7 +39,7 @@ def read_langfuse(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetB
     faults.check()
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    return traces_finish(builder, file, "langfuse", n_left)
+    return traces_finish(builder, file, "langfuse", options, n_left)
 
 
 def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:

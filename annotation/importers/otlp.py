@@ -73,7 +73,7 @@ def read_otlp(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetBundl
     ]
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    return traces_finish(builder, file, "opentelemetry", n_left)
+    return traces_finish(builder, file, "opentelemetry", options, n_left)
 
 
 def _spans(file: Path, faults: Faults) -> Iterator[Row]:

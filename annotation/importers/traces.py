@@ -103,8 +103,10 @@ def traces_add(
     return n_left
 
 
-def traces_finish(builder: BundleBuilder, file: Path, name: str, n_left: int) -> DatasetBundle:
-    """The bundle, whose source says how many traces were left out.
+def traces_finish(
+    builder: BundleBuilder, file: Path, name: str, options: TraceOptions, n_left: int
+) -> DatasetBundle:
+    """The bundle, whose source says what is hidden and how many traces were left out.
 
     Raises
     ------
@@ -115,9 +117,12 @@ def traces_finish(builder: BundleBuilder, file: Path, name: str, n_left: int) ->
         message = "expected two traces of the same task or more, found none." if not n_left else ""
         message = message or f"expected a trace in which an assistant answers; none of {n_left:,} has one."
         raise ImportFileError(file, None, None, message)
+    hidden = " and ".join(HIDDEN_WORDS[each].lower() for each in HIDDEN if each in options.hide)
+    hidden = f"; hidden from annotators and judges: {hidden}" if hidden else ""
     left = f" (without {n_left:,} {'trace' if n_left == 1 else 'traces'} in which no assistant answers)"
-    builder.source = f"{name}: {file.name}{left if n_left else ''}"
-    return builder.finish(file)
+    remark = f"{left if n_left else ''}{hidden}"
+    builder.source = f"{name}: {file.name}{remark}"
+    return replace(builder.finish(file), remark=remark)
 
 
 def _kind(judged: Judged) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
             title=data["title"] or None,
             split=data["split"],
             licence=data["licence"] or None,
-            source=f"{data['format']}: {data['file'].name}",
+            source=f"{data['format']}: {data['file'].name[:150]}{bundle.remark}",
         )
     except UnknownColumnsError:
         raise

@@ -411,7 +411,7 @@ class TestOptions:
         assert [(one.key, one.text) for one in bundle.aspects] == [
             ("1", "Step 1"),
             ("2", "Step 2"),
-            ("none", "No step is wrong."),
+            ("no wrong step", "No step is wrong."),
         ]
 
     def test_each_step(self, tmp_path):
@@ -441,6 +441,9 @@ class TestOptions:
     def test_what_is_hidden_is_hidden_from_judges_too(self, tmp_path):
         bundle = self.bundle(tmp_path, TraceOptions(hide=("system", "tool-results")))
         _, instruction, response = only(bundle)
+        assert bundle.source.endswith(
+            "; hidden from annotators and judges: messages of the system and results of tools"
+        )
         assert "rain" not in response.text
         assert "Tool: (not shown)" in response.text
         assert instruction.conversation[0]["hidden"]

@@ -87,6 +87,24 @@ class TestDataset:
         response = client_of(cast.alice).post(url("dataset-upload"), sent)
         assert "Only for" in " ".join(response.context["form"].errors["criteria"])
 
+    def test_traces_become_what_is_judged_of_them(self, cast):
+        said = [{"type": "GENERATION", "startTime": "2026-11-24T09:30:00Z", "input": "Add 1 and 2.", "output": "3"}]
+        content = json.dumps({"id": "t1", "observations": said}).encode()
+
+        def sent(**changed):
+            form = fields(content, called="traces.json", format="langfuse", **changed)
+            return client_of(cast.alice).post(url("dataset-upload"), form)
+
+        assert "Choose the criteria by which traces are rated." in text_of(sent(judged="rubric"))
+        assert not Dataset.objects.exists()
+        assert sent(judged="rubric", criteria="helm-instruct").status_code == 302
+        assert sent(name="steps", hide=["system"]).status_code == 302
+        assert set(Item.objects.values_list("kind", flat=True)) == {"rubric", "classification"}
+        source = Dataset.objects.get(name="steps").source
+        assert source == "langfuse: traces.json; hidden from annotators and judges: messages of the system"
+        refused = client_of(cast.alice).post(url("dataset-upload"), fields(hide=["system"]))
+        assert "Only for traces." in text_of(refused)
+
     def test_csv(self, cast):
         content = b"id,instruction,response_1,response_2\nq1,Shorten.,a,b\n"
         assert (
