@@ -427,10 +427,10 @@ class TestOptions:
         assert [one.key for one in bundle.aspects] == ["success", "failure"]
 
     def test_ratings(self, tmp_path):
-        bundle = self.bundle(tmp_path, TraceOptions("rubric", criteria=criteria_set("helm-instruct")))
+        bundle = self.bundle(tmp_path, TraceOptions("ratings", criteria=criteria_set("helm-instruct")))
         assert [item.kind for item in bundle.items] == ["rubric"]
         with pytest.raises(ImportFileError, match="criteria"):
-            self.bundle(tmp_path, TraceOptions("rubric"))
+            self.bundle(tmp_path, TraceOptions("ratings"))
 
     def test_pairs_of_the_same_task(self, tmp_path):
         bundle = self.bundle(tmp_path, TraceOptions("pairs"), copies=3)

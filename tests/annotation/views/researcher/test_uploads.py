@@ -88,16 +88,23 @@ class TestDataset:
         assert "Only for" in " ".join(response.context["form"].errors["criteria"])
 
     def test_traces_become_what_is_judged_of_them(self, cast):
-        said = [{"type": "GENERATION", "startTime": "2026-11-24T09:30:00Z", "input": "Add 1 and 2.", "output": "3"}]
+        said = [
+            {
+                "type": "GENERATION",
+                "startTime": "2026-11-24T09:30:00Z",
+                "input": "Add 1 and 2.",
+                "output": "3",
+            }
+        ]
         content = json.dumps({"id": "t1", "observations": said}).encode()
 
         def sent(**changed):
             form = fields(content, called="traces.json", format="langfuse", **changed)
             return client_of(cast.alice).post(url("dataset-upload"), form)
 
-        assert "Choose the criteria by which traces are rated." in text_of(sent(judged="rubric"))
+        assert "Choose the criteria by which traces are rated." in text_of(sent(judged="ratings"))
         assert not Dataset.objects.exists()
-        assert sent(judged="rubric", criteria="helm-instruct").status_code == 302
+        assert sent(judged="ratings", criteria="helm-instruct").status_code == 302
         assert sent(name="steps", hide=["system"]).status_code == 302
         assert set(Item.objects.values_list("kind", flat=True)) == {"rubric", "classification"}
         source = Dataset.objects.get(name="steps").source
