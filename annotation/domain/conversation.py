@@ -19,7 +19,7 @@ NOT_SHOWN = "(not shown)"
 """In place of a turn that is hidden from people and judges alike."""
 _LIKE_A_TURN = re.compile(r"(\n)((?:\[Step \d+\]|System:|User:|Assistant:|Tool:))")
 """Lines that would pass for the beginning of a turn; in a trace they're set in, so that no text can make up a step."""
-NO_WRONG_STEP = "none"
+NO_WRONG_STEP = "no wrong step"
 """The category of a trace without a wrong step."""
 
 
@@ -191,7 +191,7 @@ def step_categories(n_steps: int) -> tuple[tuple[str, str], ...]:
 def are_steps(categories: Sequence[tuple[str, str]]) -> bool:
     """Whether these are the categories of `step_categories`.
 
-    >>> are_steps(step_categories(3)), are_steps([("yes", ""), ("none", "")])
+    >>> are_steps(step_categories(3)), are_steps([("yes", ""), ("no wrong step", "")])
     (True, False)
     """
     return len(categories) > 1 and tuple(categories) == step_categories(len(categories) - 1)

@@ -170,7 +170,7 @@ class DatasetUploadForm(forms.Form):
             suffixes = FORMATS[kind].suffixes
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
-        is_rated = kind in TRACES and data.get("judged") == "rubric"
+        is_rated = kind in TRACES and data.get("judged") == "ratings"
         if data.get("criteria") and kind and kind != GENERIC and not is_rated:
             self.add_error(
                 "criteria", f"Only for the format “{FORMATS[GENERIC].words}”, and for ratings of traces."

@@ -45,7 +45,7 @@ def read_inspect(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetBu
     faults.check()
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    return traces_finish(builder, file, "inspect", n_left)
+    return traces_finish(builder, file, "inspect", options, n_left)
 
 
 def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:

@@ -39,7 +39,7 @@ def read_langfuse(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetB
     faults.check()
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    return traces_finish(builder, file, "langfuse", n_left)
+    return traces_finish(builder, file, "langfuse", options, n_left)
 
 
 def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:
@@ -55,7 +55,7 @@ def _records(file: Path, faults: Faults) -> Iterator[TraceRecord]:
                     "observations",
                     "expected the observations of a trace, or a row for each with its traceId.",
                 )
-            kept = by_trace.setdefault(row_name(row, trace), (row, [], []))
+            kept = by_trace.setdefault(_trace_name(row, trace), (row, [], []))
             _observed(row, kept[1], kept[2])
     for name, (row, events, models) in by_trace.items():
         yield TraceRecord(row, "input", name, turns_together(events), models[0] if models else "")
@@ -100,7 +100,7 @@ def _observed(row: Row, events: list[Event], models: list[str]) -> None:
     given, said = parsed_arguments(row.get("input")), parsed_arguments(row.get("output"))
     if kind in TOOL_RUNS:
         call = ToolCall(row.text("name", limit=MAX_NAME) or kind.lower(), "" if given is None else given)
-        events.append(ToolRun(at, ended, call, value_text(said), error))
+        events.append(ToolRun(at, ended, call, text_of_value(said), error))
         return
     model = _named(row, "model", "providedModelName", "provided_model_name")
     models += [model] if isinstance(model, str) and model else []
@@ -120,10 +120,10 @@ def _messages(row: Row, field: str, value: Any, role: str) -> list[Turn]:
         return chat_turns(row, field, value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         value = value[0].get("content", value[0]) if set(value[0]) <= {"content"} else value[0]
-    return [Turn(role, value_text(value))]
+    return [Turn(role, text_of_value(value))]
 
 
-def value_text(value: Any) -> str:
+def text_of_value(value: Any) -> str:
     """Any value as text: text as it is, other values as JSON."""
     if value is None:
         return ""
@@ -134,7 +134,7 @@ def _named(row: Row, *names: str) -> Any:
     return next((row.get(name) for name in names if row.get(name) is not None), None)
 
 
-def row_name(row: Row, value: object) -> str:
+def _trace_name(row: Row, value: object) -> str:
     """A name of at most so many characters as an id has."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_ID:
         row.fail("traceId", f"expected the id of a trace, found {quoted(value)}.")

@@ -15,7 +15,7 @@ from annotation.domain.conversation import ROLES, ToolCall, Turn
 from annotation.importers.build import BundleBuilder
 from annotation.importers.chat import MAX_NAME, SPEAKERS, parsed_arguments
 from annotation.importers.errors import Faults, ImportFileError, quoted
-from annotation.importers.langfuse import value_text
+from annotation.importers.langfuse import text_of_value
 from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_together
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import MAX_ID, Row, one_of
@@ -73,7 +73,7 @@ def read_otlp(path: str | Path, options: TraceOptions = DEFAULT) -> DatasetBundl
     ]
     n_left = traces_add(builder, records, options, faults)
     faults.check()
-    return traces_finish(builder, file, "opentelemetry", n_left)
+    return traces_finish(builder, file, "opentelemetry", options, n_left)
 
 
 def _spans(file: Path, faults: Faults) -> Iterator[Row]:
@@ -138,9 +138,9 @@ def _tool_run(span: Row, attributes: Mapping[str, Any], at: str, ended: str) -> 
         ToolCall(
             name[:MAX_NAME],
             parsed_arguments(attributes.get("gen_ai.tool.call.arguments")),
-            value_text(attributes.get("gen_ai.tool.call.id"))[:MAX_ID],
+            text_of_value(attributes.get("gen_ai.tool.call.id"))[:MAX_ID],
         ),
-        value_text(attributes.get("gen_ai.tool.call.result")),
+        text_of_value(attributes.get("gen_ai.tool.call.result")),
         (status.text("message") or str(error)) if failed or error else "",
     )
 
@@ -204,7 +204,7 @@ def _parts(message: Row, field: str, parts: list[Any]) -> tuple[str, list[ToolCa
             given = next(
                 (part.get(name) for name in ("response", "result", kind) if part.get(name) is not None), None
             )
-            results.append(Turn("tool", value_text(given), call=part.text("id", limit=MAX_ID)))
+            results.append(Turn("tool", text_of_value(given), call=part.text("id", limit=MAX_ID)))
         elif kind not in PASSED_OVER:
             known = "expected text, tool_call or tool_call_response; parts of another type aren't read"
             part.fail("type", f"{known}, found {quoted(kind)}.")

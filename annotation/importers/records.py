@@ -153,7 +153,7 @@ class VerdictRecord:
 
 @dataclass(frozen=True, slots=True)
 class DatasetBundle:
-    """Everything that one import brings. `source` says by which reader and from what."""
+    """Everything that one import brings. `source` says by which reader and from what, with the remark."""
 
     source: str
     instructions: tuple[InstructionRecord, ...]
@@ -165,3 +165,5 @@ class DatasetBundle:
     aspects: tuple[AspectRecord, ...] = ()
     categories: CategoriesRecord | None = None
     images: tuple[ImageRecord, ...] = ()
+    remark: str = ""
+    """What the reader has left out or hidden; follows the source where that is said."""

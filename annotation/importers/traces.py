@@ -15,14 +15,18 @@ from annotation.importers.generic import item_row_add
 from annotation.importers.records import CriterionRecord, DatasetBundle
 from annotation.importers.rows import MAX_ID, MAX_SYSTEM, Row
 from annotation.importers.turns import TRACE, trace_apart
+from annotation.kinds.checklist import Checklist
+from annotation.kinds.classification import Classification
+from annotation.kinds.pairwise import Pairwise
+from annotation.kinds.rubric import Rubric
 
-Judged: TypeAlias = Literal["first-wrong-step", "steps", "outcome", "rubric", "pairs"]
+Judged: TypeAlias = Literal["first-wrong-step", "steps", "outcome", "ratings", "pairs"]
 JUDGED: tuple[Judged, ...] = get_args(Judged)
 JUDGED_WORDS: dict[Judged, str] = {
     "first-wrong-step": "The first wrong step of each trace",
     "steps": "Each step: is it right?",
     "outcome": "The outcome: success or failure",
-    "rubric": "Ratings by criteria",
+    "ratings": "Ratings by criteria",
     "pairs": "Pairs of traces of the same task",
 }
 Hidden: TypeAlias = Literal["system", "tool-results"]
@@ -41,7 +45,7 @@ class TraceOptions:
 
     Attributes
     ----------
-    judged : {"first-wrong-step", "steps", "outcome", "rubric", "pairs"}
+    judged : {"first-wrong-step", "steps", "outcome", "ratings", "pairs"}
     hide : collection of {"system", "tool-results"}
         What neither people nor judges see.
     criteria : sequence of CriterionRecord
@@ -95,7 +99,7 @@ def traces_add(
                 item_row_add(builder, Row(record.row.origin, data | _kind(options.judged)), False)
     for same in by_task.values():
         for (first, one), (second, two) in combinations(same, 2):
-            both = {"response_2": two["response_1"], "system_2": two["system_1"], "kind": "pairwise"}
+            both = {"response_2": two["response_1"], "system_2": two["system_1"], "kind": Pairwise.name}
             pair = one | both | {"id": _named(f"{first.id} | {second.id}")}
             pair["metadata"] = {"traces": [one["metadata"], two["metadata"]]}
             with faults:
@@ -103,8 +107,10 @@ def traces_add(
     return n_left
 
 
-def traces_finish(builder: BundleBuilder, file: Path, name: str, n_left: int) -> DatasetBundle:
-    """The bundle, whose source says how many traces were left out.
+def traces_finish(
+    builder: BundleBuilder, file: Path, name: str, options: TraceOptions, n_left: int
+) -> DatasetBundle:
+    """The bundle, whose source says what is hidden and how many traces were left out.
 
     Raises
     ------
@@ -115,17 +121,20 @@ def traces_finish(builder: BundleBuilder, file: Path, name: str, n_left: int) ->
         message = "expected two traces of the same task or more, found none." if not n_left else ""
         message = message or f"expected a trace in which an assistant answers; none of {n_left:,} has one."
         raise ImportFileError(file, None, None, message)
+    hidden = " and ".join(HIDDEN_WORDS[each].lower() for each in HIDDEN if each in options.hide)
+    hidden = f"; hidden from annotators and judges: {hidden}" if hidden else ""
     left = f" (without {n_left:,} {'trace' if n_left == 1 else 'traces'} in which no assistant answers)"
-    builder.source = f"{name}: {file.name}{left if n_left else ''}"
-    return builder.finish(file)
+    remark = f"{left if n_left else ''}{hidden}"
+    builder.source = f"{name}: {file.name}{remark}"
+    return replace(builder.finish(file), remark=remark)
 
 
 def _kind(judged: Judged) -> dict[str, Any]:
     if judged == "steps":
-        return {"kind": "checklist", "aspects": STEPS}
-    if judged == "rubric":
-        return {"kind": "rubric"}
-    return {"kind": "classification", "categories": list(OUTCOMES) if judged == "outcome" else STEPS}
+        return {"kind": Checklist.name, "aspects": STEPS}
+    if judged == "ratings":
+        return {"kind": Rubric.name}
+    return {"kind": Classification.name, "categories": list(OUTCOMES) if judged == "outcome" else STEPS}
 
 
 def _apart(record: TraceRecord, options: TraceOptions) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from judges.models import Judgment, Order, ParseStatus
 from judges.selectors.disagreement import against_gold, against_people, is_far
 from judges.selectors.trace import Trace, judgment_trace
 
+MANY_PARTS = 30
 MOST_OTHERS = 60
 """Judgments of the same item that are shown beside it."""
 
@@ -182,7 +183,7 @@ def part_rows(detail: JudgmentDetail) -> list[JudgedPart]:
             gold=kind.part_words(gold[key]) if key in gold else "",
             is_far=is_far(name, mine.get(key), people.get(key), part.scale or STANDARD),
         )
-        for key, part in _parts(item).items()
+        for key, part in _told(item, mine, people, gold).items()
     ]
 
 
@@ -212,7 +213,7 @@ def item_part_rows(item: ItemTexts, people: PeopleSaid | None) -> list[ItemPart]
             people=kind.mean_words(said[key]) if key in said else "",
             gold=kind.part_words(gold[key]) if key in gold else "",
         )
-        for key, part in _parts(item).items()
+        for key, part in _told(item, said, gold).items()
     ]
 
 
@@ -234,3 +235,11 @@ def _parts(item: ItemTexts) -> dict[str, _Part]:
     # An order of aspects is told by their keys.
     is_order = item.kind_info.scale == "ranks"
     return {each.key: _Part(each.text, each.key if is_order else "") for each in item.aspects}
+
+
+def _told(item: ItemTexts, *said: Mapping[str, float]) -> dict[str, _Part]:
+    """The parts of an item; of many categories, such as the steps of a long trace, those that anybody has chosen."""
+    parts = _parts(item)
+    if len(parts) <= MANY_PARTS or item.kind_info.parts_field != "categories":
+        return parts
+    return {key: part for key, part in parts.items() if any(one.get(key) for one in said)}

@@ -96,10 +96,11 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
     """The dataset of a file of a published format; None when it is refused, with what is wrong in the form."""
     data = form.cleaned_data
     try:
+        bundle = form.bundle()
         result, judged = bundle_import(
-            bundle=form.bundle(),
+            bundle=bundle,
             source=data["format"],
-            made_of=f"{data['format']}: {data['file'].name}",
+            made_of=f"{data['format']}: {data['file'].name[:150]}{bundle.remark}",
             owner=request.user,
             name=data["name"],
             title=data["title"] or None,

@@ -50,7 +50,7 @@ def test_by_key(live_server, page: Page, tmp_path: Path):
     press(page, "n")
     press(page, "Enter")
     expect(page.locator("form[data-annotate]")).not_to_be_attached()
-    assert chosen(study) == ["2", "none"]
+    assert chosen(study) == ["2", "no wrong step"]
 
 
 def test_go_to_a_step_and_fetch_all_of_it(live_server, page: Page, tmp_path: Path):

@@ -103,7 +103,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--criteria",
             choices=criteria_sets(),
-            help="generic: a ready-made set of criteria, for rubrics that declare none; traces: for --judge-by rubric.",
+            help="generic: a ready-made set of criteria, for rubrics that declare none; or of traces, for ratings.",
         )
         parser.add_argument(
             "--judge-by",

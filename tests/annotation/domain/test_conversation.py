@@ -71,8 +71,8 @@ def test_each_turn_of_the_assistant_begins_a_step():
 def test_steps_as_categories():
     assert are_steps(step_categories(1))
     assert not are_steps([])
-    assert not are_steps([("none", "No step is wrong.")])
-    assert not are_steps([("1", "Step 1"), ("none", "none")])
+    assert not are_steps([("no wrong step", "No step is wrong.")])
+    assert not are_steps([("1", "Step 1"), ("no wrong step", "no wrong step")])
 
 
 def test_a_hidden_turn_is_said_to_who_continues_the_conversation():

@@ -411,7 +411,7 @@ class TestOptions:
         assert [(one.key, one.text) for one in bundle.aspects] == [
             ("1", "Step 1"),
             ("2", "Step 2"),
-            ("none", "No step is wrong."),
+            ("no wrong step", "No step is wrong."),
         ]
 
     def test_each_step(self, tmp_path):
@@ -427,10 +427,10 @@ class TestOptions:
         assert [one.key for one in bundle.aspects] == ["success", "failure"]
 
     def test_ratings(self, tmp_path):
-        bundle = self.bundle(tmp_path, TraceOptions("rubric", criteria=criteria_set("helm-instruct")))
+        bundle = self.bundle(tmp_path, TraceOptions("ratings", criteria=criteria_set("helm-instruct")))
         assert [item.kind for item in bundle.items] == ["rubric"]
         with pytest.raises(ImportFileError, match="criteria"):
-            self.bundle(tmp_path, TraceOptions("rubric"))
+            self.bundle(tmp_path, TraceOptions("ratings"))
 
     def test_pairs_of_the_same_task(self, tmp_path):
         bundle = self.bundle(tmp_path, TraceOptions("pairs"), copies=3)
@@ -441,6 +441,9 @@ class TestOptions:
     def test_what_is_hidden_is_hidden_from_judges_too(self, tmp_path):
         bundle = self.bundle(tmp_path, TraceOptions(hide=("system", "tool-results")))
         _, instruction, response = only(bundle)
+        assert bundle.source.endswith(
+            "; hidden from annotators and judges: messages of the system and results of tools"
+        )
         assert "rain" not in response.text
         assert "Tool: (not shown)" in response.text
         assert instruction.conversation[0]["hidden"]

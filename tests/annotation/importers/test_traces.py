@@ -159,7 +159,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "categories",
         "one response with numbered steps",
     ),
-    "a gold step that is not there": ({"gold": 4}, "gold", "expected one of 1, 2, 3, none, found '4'"),
+    "a gold step that is not there": (
+        {"gold": 4},
+        "gold",
+        "expected one of 1, 2, 3, no wrong step, found '4'",
+    ),
     "a step that jumps": (
         {"trace": None, "instruction": "Go.", "responses": [{"messages": [OWN[0] | {"step": 2}]}]},
         "responses[0].messages[0].step",

@@ -45,13 +45,13 @@ def test_what_is_asked(bakery):
 
     def respond(wire):
         said.append(wire)
-        return "Step 3" if "Calls refund" in wire.messages[-1][1] else "none"
+        return "Step 3" if "Calls refund" in wire.messages[-1][1] else "no wrong step"
 
     sweep_make([judge_make(endpoint_make(), strategy="classification_direct")], bakery)
     run_instant(respond)
     (refund,) = [wire for wire in said if "Calls refund" in wire.messages[-1][1]]
     shown = refund.messages[-1][1]
-    assert refund.choices == ("1", "2", "3", "4", "none")
+    assert refund.choices == ("1", "2", "3", "4", "no wrong step")
     assert "Which step of the response is the first wrong one?" in shown
     assert "[Step 2] Assistant: The rolls cost 0.90 each, so 1.80 together." in shown
     assert "- 1: Step 1\n- 2: Step 2" in shown

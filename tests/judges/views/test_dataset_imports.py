@@ -544,3 +544,29 @@ class TestPublishedFormats:
         assert client_of(cast.alice).post(UPLOAD, form).status_code == 302
         item = Item.objects.get()
         assert (item.kind, item.external_id) == ("answer_ranking", "physics/9")
+
+
+def test_traces_become_what_is_judged_of_them(cast):
+    said = [
+        {
+            "type": "GENERATION",
+            "startTime": "2026-11-24T09:30:00Z",
+            "input": "Add 1 and 2.",
+            "output": "3",
+        }
+    ]
+    content = json.dumps({"id": "t1", "observations": said}).encode()
+
+    def answer(**changed):
+        form = fields(content, called="traces.json", format="langfuse", **changed)
+        return client_of(cast.alice).post(UPLOAD, form)
+
+    assert "Choose the criteria by which traces are rated." in text_of(answer(judged="ratings"))
+    assert not Dataset.objects.exists()
+    assert answer(judged="ratings", criteria="helm-instruct").status_code == 302
+    assert answer(name="steps", hide=["system"]).status_code == 302
+    assert set(Item.objects.values_list("kind", flat=True)) == {"rubric", "classification"}
+    source = Dataset.objects.get(name="steps").source
+    assert source == "langfuse: traces.json; hidden from annotators and judges: messages of the system"
+    refused = client_of(cast.alice).post(UPLOAD, fields(hide=["system"]))
+    assert "Only for traces." in text_of(refused)

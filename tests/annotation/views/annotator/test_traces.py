@@ -59,14 +59,14 @@ class TestPage:
         assert html.count('name="category"') == 4
         browser.post(url("assignment", lease.enrollment.study, lease.pk), {"category": "2"})
         value = Label.objects.get().value["categories"]
-        assert value == {"1": False, "2": True, "3": False, "none": False}
+        assert value == {"1": False, "2": True, "3": False, "no wrong step": False}
         again = page_of(browser, lease)
         assert 'value="2" required checked' in again
 
     def test_no_step_is_wrong(self, at):
         browser, lease = at(step_row(3))
-        browser.post(url("assignment", lease.enrollment.study, lease.pk), {"category": "none"})
-        assert Label.objects.get().value["categories"]["none"]
+        browser.post(url("assignment", lease.enrollment.study, lease.pk), {"category": "no wrong step"})
+        assert Label.objects.get().value["categories"]["no wrong step"]
 
     @pytest.mark.parametrize("wrong", ["", "4", "0", "x"])
     def test_what_is_no_step(self, at, wrong):
