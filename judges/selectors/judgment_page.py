@@ -1,6 +1,6 @@
 """All that the page of one judgment shows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from annotation.domain.scales import STANDARD, Scale
