@@ -118,7 +118,7 @@ def tolerance_words(scales: Sequence[Scale]) -> str:
     found = dict.fromkeys(_near_words(each) for each in scales or (STANDARD,))
     if len(found) == 1:
         return next(iter(found))
-    return "what each scale allows"
+    return "the tolerance"
 
 
 def tolerance_rule(scales: Sequence[Scale]) -> str:

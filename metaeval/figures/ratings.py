@@ -60,7 +60,8 @@ NEAR = 1.0
 _GRAIN = 1e-9
 _NO_TARGET = "no judged item has a rating to compare with"
 _NO_PAIR = "no item has two labels"
-_NO_ANSWER = "nobody was asked whether a criterion applies"
+_NO_ANSWER = "not asked"
+_NO_TWO_ANSWERS = "not asked of two"
 
 
 def with_mean(ratings: Floats, left_out: Booleans | None = None) -> Floats:
@@ -592,7 +593,7 @@ class RubricSample(Sample):
             slots = slots_of(self.labels.item[known], said[known].astype(np.float64), self.n_items)
             if slots.shape[1]:
                 found[:, place] = pairwise_agreement_contributions(slots)
-        return mean_of(found, _NO_PAIR)
+        return mean_of(found, _NO_TWO_ANSWERS)
 
     def within_one(self) -> Ratio:
         """Each rating beside the mean of the others, averaged over an item's labels."""

@@ -240,7 +240,7 @@ def test_the_baseline_is_on_the_scales_of_the_criteria():
 def test_what_the_words_say():
     mixed = rubric_figures((HUNDRED, PASS))
     assert "position on its own, from 0 (lowest) to 1 (highest)" in mixed.of_judges("mean_rating").estimand
-    assert mixed.of_judges("within_one").label == "Within what each scale allows"
+    assert mixed.of_judges("within_one").label == "Within the tolerance"
     assert "a tenth of the range" in mixed.of_judges("within_one").estimand
     assert mixed.of_judges("mean_absolute_error").bounds == (0.0, 1.0)
     hundred = rubric_figures((HUNDRED,))
