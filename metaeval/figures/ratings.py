@@ -84,7 +84,7 @@ def with_mean(ratings: Floats, left_out: Booleans | None = None) -> Floats:
     return np.column_stack([ratings, np.where(applies > 0, total / np.maximum(applies, 1), np.nan)])
 
 
-def within(distance: Floats, near: Floats | float) -> Floats:
+def is_near(distance: Floats, near: Floats | float) -> Floats:
     """1 where a rating is near, 0 where it isn't; NaN where there is no distance."""
     return np.where(np.isnan(distance), np.nan, (distance <= near + _GRAIN).astype(np.float64))
 
@@ -334,7 +334,7 @@ class RubricSample(Sample):
         """How near ratings are, by a figure, that are so far away: (n_rows, n_criteria), or some criteria."""
         if primary == "closeness":
             return np.asarray(1.0 - distance / self.scales.width)
-        return within(distance, self.scales.near[places]) if primary == "within_one" else distance
+        return is_near(distance, self.scales.near[places]) if primary == "within_one" else distance
 
     @cached_property
     def labels_not(self) -> Booleans:
@@ -482,7 +482,7 @@ class RubricSample(Sample):
 
         def of(place: int) -> tuple[Floats, Floats]:
             def score(distance: Floats) -> Floats:
-                return within(distance, self.scales.near[place]) if primary == "within_one" else distance
+                return is_near(distance, self.scales.near[place]) if primary == "within_one" else distance
 
             return others_mean_effects(self.ratings[:, place], self.crossing, self.n_items, score)
 
