@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from annotation.domain.scales import FARTHEST
 from metaeval.figures.sample import RISK
 from metaeval.reports.confidence import Asked
 from metaeval.reports.replacement import ADVICE
@@ -79,10 +80,11 @@ class ReportForm(VerdictForm):
     pass_mark = forms.FloatField(
         label="Pass mark (rubrics)",
         required=False,
-        min_value=1,
-        max_value=5,
+        min_value=-FARTHEST,
+        max_value=FARTHEST,
         widget=NUMBER,
-        help_text="A rating at or above it passes. Leave empty for a report without error rates.",
+        help_text="A rating at or above it passes; from 0 to 1 where criteria have different scales. Leave empty for a "
+        "report without error rates.",
     )
 
     def clean_epsilon(self) -> float:
@@ -170,10 +172,10 @@ class ConfidenceForm(forms.Form):
 
     mark = forms.FloatField(
         label="Pass mark",
-        min_value=1,
-        max_value=5,
+        min_value=-FARTHEST,
+        max_value=FARTHEST,
         widget=NUMBER,
-        help_text="A rating at or above it passes.",
+        help_text="A rating at or above it passes; from 0 to 1 where criteria have different scales.",
     )
     judge = forms.ChoiceField(label="Judge", required=False)
     against = forms.ChoiceField(label="Compared with", required=False)

@@ -34,6 +34,7 @@ from judges.backends.mock_models import MockModel, fraction_of
 from judges.backends.mock_schema import described_schema, fill, nested_tree
 
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"-?\d+")
 _INJECTED = re.compile(r"choose (A|B)\b", re.IGNORECASE)
 _MISFITS = {
     "unparsable": "Both outputs have their merits, and a great deal could be said about each of them.",
@@ -221,8 +222,9 @@ def _chosen(model: MockModel, reading: ReadPrompt, choices: tuple[str, ...], num
         chances = category_chances(model, reading, choices, number)
         return MockAnswer(category_picked(chances, number), probabilities=chances)
     liked = liking(model, reading)
-    if all(each.isdigit() for each in choices):
-        place = round(liked * (len(choices) - 1))
+    numbers = [each for each in choices if _NUMBER.fullmatch(each)]
+    if len(numbers) > 1:  # "not applicable" may stand behind them
+        place = round(liked * (len(numbers) - 1))
         weights = [0.4 ** abs(i - place) for i in range(len(choices))]
     else:
         weights = [0.3 + 0.6 * liked] + [(0.7 - 0.6 * liked) / max(len(choices) - 1, 1)] * (len(choices) - 1)

@@ -97,7 +97,7 @@ def _tree(names: list[str], path: tuple[object, ...]) -> dict[str, int]:
 
 def _one_of(options: list[Any], path: tuple[object, ...], liking: float) -> Any:
     numbers = [each for each in options if isinstance(each, int | float) and not isinstance(each, bool)]
-    if len(numbers) == len(options):
+    if len(numbers) > 1:  # "not applicable" may stand beside them
         return sorted(numbers)[round(_spread(path, liking) * (len(numbers) - 1))]
     # What stands first is what is hoped for: yes, true, the better one.
     return options[0] if fraction_of(*path) < 0.3 + 0.6 * liking else options[1 % len(options)]

@@ -6,6 +6,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotation.domain.scales import FARTHEST
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Kind
 from metaeval.api.selections import CriteriaAsked
@@ -76,7 +77,11 @@ class ReportWriteSerializer(PreregistrationAsked, VerdictAsked):
         min_value=0, max_value=1, default=EPSILON, help_text="Epsilon of the alternative annotator test."
     )
     pass_mark = serializers.FloatField(
-        min_value=1, max_value=5, required=False, allow_null=True, help_text="Of rubrics."
+        min_value=-FARTHEST,
+        max_value=FARTHEST,
+        required=False,
+        allow_null=True,
+        help_text="Of rubrics, on their scale; from 0 to 1 where criteria have different scales.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

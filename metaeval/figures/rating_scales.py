@@ -51,6 +51,22 @@ class RatingScales:
         """What is near on each criterion, in these numbers: (n_criteria,)."""
         return np.array([each.near / (each.width if self.is_mixed else 1) for each in self.scales])
 
+    def mark_fault(self, mark: float | None) -> str:
+        """What is wrong with a pass mark; empty if nothing is.
+
+        >>> RatingScales((Scale(0, 100),)).mark_fault(101)
+        'pass mark: expected a rating from 0 to 100, found 101.'
+        """
+        low, high = self.range
+        if mark is None or low <= mark <= high:
+            return ""
+        if self.is_mixed:
+            return (
+                "pass mark: expected a position from 0 (lowest rating) to 1 (highest), since the criteria have scales "
+                f"with different ends, found {mark:g}."
+            )
+        return f"pass mark: expected a rating from {low:g} to {high:g}, found {mark:g}."
+
     @property
     def has_not_applicable(self) -> bool:
         """Whether "not applicable" is an answer to some criterion."""
@@ -118,7 +134,7 @@ def tolerance_words(scales: Sequence[Scale]) -> str:
     found = dict.fromkeys(_near_words(each) for each in scales or (STANDARD,))
     if len(found) == 1:
         return next(iter(found))
-    return "what each scale allows"
+    return "the tolerance"
 
 
 def tolerance_rule(scales: Sequence[Scale]) -> str:

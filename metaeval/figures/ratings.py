@@ -60,7 +60,8 @@ NEAR = 1.0
 _GRAIN = 1e-9
 _NO_TARGET = "no judged item has a rating to compare with"
 _NO_PAIR = "no item has two labels"
-_NO_ANSWER = "nobody was asked whether a criterion applies"
+_NO_ANSWER = "not asked"
+_NO_TWO_ANSWERS = "not asked of two"
 
 
 def with_mean(ratings: Floats, left_out: Booleans | None = None) -> Floats:
@@ -83,7 +84,7 @@ def with_mean(ratings: Floats, left_out: Booleans | None = None) -> Floats:
     return np.column_stack([ratings, np.where(applies > 0, total / np.maximum(applies, 1), np.nan)])
 
 
-def within(distance: Floats, near: Floats | float) -> Floats:
+def is_near(distance: Floats, near: Floats | float) -> Floats:
     """1 where a rating is near, 0 where it isn't; NaN where there is no distance."""
     return np.where(np.isnan(distance), np.nan, (distance <= near + _GRAIN).astype(np.float64))
 
@@ -333,7 +334,7 @@ class RubricSample(Sample):
         """How near ratings are, by a figure, that are so far away: (n_rows, n_criteria), or some criteria."""
         if primary == "closeness":
             return np.asarray(1.0 - distance / self.scales.width)
-        return within(distance, self.scales.near[places]) if primary == "within_one" else distance
+        return is_near(distance, self.scales.near[places]) if primary == "within_one" else distance
 
     @cached_property
     def labels_not(self) -> Booleans:
@@ -481,7 +482,7 @@ class RubricSample(Sample):
 
         def of(place: int) -> tuple[Floats, Floats]:
             def score(distance: Floats) -> Floats:
-                return within(distance, self.scales.near[place]) if primary == "within_one" else distance
+                return is_near(distance, self.scales.near[place]) if primary == "within_one" else distance
 
             return others_mean_effects(self.ratings[:, place], self.crossing, self.n_items, score)
 
@@ -592,7 +593,7 @@ class RubricSample(Sample):
             slots = slots_of(self.labels.item[known], said[known].astype(np.float64), self.n_items)
             if slots.shape[1]:
                 found[:, place] = pairwise_agreement_contributions(slots)
-        return mean_of(found, _NO_PAIR)
+        return mean_of(found, _NO_TWO_ANSWERS)
 
     def within_one(self) -> Ratio:
         """Each rating beside the mean of the others, averaged over an item's labels."""

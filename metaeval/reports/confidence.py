@@ -9,6 +9,7 @@ import numpy as np
 from metaeval.figures import FIGURES
 from metaeval.figures.binary import BinaryAnswers
 from metaeval.figures.estimates import plain
+from metaeval.figures.rating_scales import RatingScales
 from metaeval.inputs import GOLD, Against, Floats, Inputs, Options
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.json_values import json_of
@@ -123,10 +124,12 @@ def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
     Raises
     ------
     ReportError
-        Nobody judged, nothing says what is right, or ratings have no pass mark.
+        Nobody judged, nothing says what is right, or ratings have no pass mark on their scale.
     """
     if needs_mark(inputs.kind) and asked.mark is None:
         raise ReportError("Enter a pass mark: a rating at or above it passes.")
+    if needs_mark(inputs.kind) and (fault := RatingScales.of(inputs).mark_fault(asked.mark)):
+        raise ReportError(fault)
     against = _against(inputs, asked.against)
     # Baselines err, too, but nobody asks them anything.
     inputs = replace(inputs, judges=tuple(one for one in inputs.judges if not one.baseline))

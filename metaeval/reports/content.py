@@ -12,6 +12,7 @@ from metaeval.figures.estimates import plain, rounded
 from metaeval.figures.evaluators import MOST_JUDGES, capacity_section, evaluators_section
 from metaeval.figures.groups import Layout
 from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
+from metaeval.figures.rating_scales import RatingScales
 from metaeval.figures.sample import Part, item_means
 from metaeval.inputs import Booleans, Floats, Inputs, JudgeAnswers, Options
 from metaeval.progress import told
@@ -44,6 +45,8 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
     if not len(inputs.items):
         raise ReportError(f"{inputs.name} has no items of the kind {kind_of(inputs.kind).label.lower()}.")
     kind = FIGURES[inputs.kind].on(inputs.scales)
+    if "pass_mark" in kind.options and (fault := RatingScales.of(inputs).mark_fault(options.pass_mark)):
+        raise ReportError(fault)
     sample = kind.sample(inputs, options)
     judges, n = sample.judges, len(sample.judges)
     with quiet():

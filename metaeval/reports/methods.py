@@ -184,7 +184,7 @@ def _of_values(report: ReportContent) -> Iterator[Sentence]:
             yield Sentence(report.figures.ranked.format(against=against))
         yield Sentence(
             "Unparsed answers are left out of correlations, scores and mean ratings, and count as wrong for agreement "
-            "and for agreement within one point."
+            "and for agreement within a tolerance."
         )
     if report.people.n_labels or report.judges:
         yield Sentence(_presets_words(report))

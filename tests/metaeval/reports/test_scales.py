@@ -14,6 +14,8 @@ from metaeval.figures import FIGURES
 from metaeval.figures.item_scores import item_scores
 from metaeval.figures.rubric import rubric_figures
 from metaeval.inputs import Options
+from metaeval.reports.content import build
+from metaeval.reports.errors import ReportError
 from metaeval.reports.render import render
 from metaeval.reports.report import report_of
 from metaeval.stats import krippendorff_alpha
@@ -240,7 +242,7 @@ def test_the_baseline_is_on_the_scales_of_the_criteria():
 def test_what_the_words_say():
     mixed = rubric_figures((HUNDRED, PASS))
     assert "position on its own, from 0 (lowest) to 1 (highest)" in mixed.of_judges("mean_rating").estimand
-    assert mixed.of_judges("within_one").label == "Within what each scale allows"
+    assert mixed.of_judges("within_one").label == "Within the tolerance"
     assert "a tenth of the range" in mixed.of_judges("within_one").estimand
     assert mixed.of_judges("mean_absolute_error").bounds == (0.0, 1.0)
     hundred = rubric_figures((HUNDRED,))
@@ -279,3 +281,39 @@ def test_nothing_that_could_be_a_number(said):
     assert figure(found, "one", "applicability") == expected
     assert figure(found, "people", "not_applicable_rate") == expected
     assert math.isfinite(figure(found, "people", "applicability") or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("scales", "mark", "fault"),
+    [
+        ([HUNDRED, HUNDRED], 60, ""),
+        ([HUNDRED, HUNDRED], 101, "pass mark: expected a rating from 0 to 100, found 101."),
+        ([HUNDRED, PASS], 0.6, ""),
+        ([HUNDRED, PASS], 60, "pass mark: expected a position from 0"),
+        ([STANDARD, STANDARD], 0, "pass mark: expected a rating from 1 to 5, found 0."),
+    ],
+)
+def test_a_pass_mark_is_on_the_scale(scales, mark, fault):
+    top = scales[1].high
+    labels = [
+        (k, p, rated(*(scale.points[k % scale.n_points] for scale in scales)))
+        for k in range(4)
+        for p in (0, 1)
+    ]
+    one = judge("one", {k: rated(scales[0].high, top) for k in range(4)})
+    made = on(scales, labels, [one])
+    if fault:
+        with pytest.raises(ReportError, match=fault):
+            build(made, Options(n_resamples=0, pass_mark=mark)).as_json()
+        return
+    found = build(made, Options(n_resamples=0, pass_mark=mark)).as_json()
+    # It passes everything; of what people pass on any criterion that is all.
+    assert figure(found, "one", "precision") == pytest.approx(
+        sum(
+            scale.points[k % scale.n_points]
+            >= (mark if scales[0] == scales[1] else scale.low + mark * scale.width)
+            for k in range(4)
+            for scale in scales
+        )
+        / 8
+    )
