@@ -2,7 +2,7 @@
 
 import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from annotation.importers import (
 )
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.generic import read_generic_parts
 from annotation.importers.guessing import table_fits
 from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.models import Split, User
@@ -36,7 +37,7 @@ from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError, count, file_hash, import_repeated
 from judges.services.dataset_imports import left_out_rows
-from judges.services.judgments import bundle_import
+from judges.services.judgments import parts_import
 from web.yaml_text import YamlError, yaml_read
 
 KINDS = (
@@ -150,7 +151,7 @@ class Command(BaseCommand):
             if options["kind"] == "generic":
                 self._import_generic(options)
                 return
-            self._import(options, self._read(options))
+            self._import(options, [self._read(options)])
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
@@ -158,9 +159,9 @@ class Command(BaseCommand):
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
 
-    def _import(self, options: dict[str, Any], bundle: DatasetBundle, **more: Any) -> None:
-        imported, judged = bundle_import(
-            bundle=bundle,
+    def _import(self, options: dict[str, Any], parts: Iterable[DatasetBundle], **more: Any) -> None:
+        imported, judged = parts_import(
+            parts=parts,
             name=options["name"],
             source=options["kind"],
             title=options["title"],
@@ -183,25 +184,36 @@ class Command(BaseCommand):
         mapping = _mapping(options)
         digest = ""
         if path.is_file():
-            how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
-            digest = file_hash(path, *how)
+            asked_how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
+            digest = file_hash(path, *asked_how)
             asked = (options[name] for name in ("title", "split", "licence"))
             known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
             if known is not None and not any(asked):
                 self.stdout.write(known.summary())
                 return
         name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
+        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
         with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
             left = left_out_rows(out)
+            how: dict[str, Any] = {
+                "criteria": criteria,
+                "mapping": mapping,
+                "faults": left if skips else None,
+            }
             try:
-                bundle = read_generic(
-                    path, self._progress, criteria=criteria, mapping=mapping, faults=left if skips else None
+                self._import(
+                    options,
+                    # What a new version lacks is known once all of it has been read.
+                    [read_generic(path, self._progress, **how)]
+                    if options["new_version"]
+                    else read_generic_parts(path, self._progress, **how),
+                    rows_left_out=lambda: left.n,
+                    file_hash=digest,
+                    **saved,
                 )
             finally:
                 if skips and not left.n:
                     Path(name).unlink()
-        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
-        self._import(options, bundle, rows_left_out=left.n, file_hash=digest, **saved)
         if left.n:
             self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
 
