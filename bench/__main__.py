@@ -10,7 +10,7 @@ from typing import Any
 
 NAMES = (
     *("loo", "stats", "engine", "judges", "claims", "timing", "pages", "reports"),
-    *("scale", "coverage", "simulations"),
+    *("scale", "imports", "coverage", "simulations"),
 )
 # What is measured on one core, so that neither side of a ratio has more.
 ONE_CORE = ("stats", "coverage", "simulations")
@@ -34,7 +34,7 @@ def main() -> int:
         help="of coverage and simulations: these families only, such as proportions or selection",
     )
     parser.add_argument("--small", action="store_true", help="of reports: 2,000 items, without the 20,000")
-    parser.add_argument("--size", type=int, default=0, help="of scale: how many judgments")
+    parser.add_argument("--size", type=int, default=0, help="of scale: how many judgments; of imports: items")
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
     if arguments.name in ONE_CORE:
@@ -52,7 +52,7 @@ def main() -> int:
             parser.error(f"{arguments.name} has no small size")
         options["small"] = True
     if arguments.size:
-        if arguments.name != "scale":
+        if arguments.name not in ("scale", "imports"):
             parser.error(f"{arguments.name} has no size")
         options["size"] = arguments.size
     figures: dict[str, float] = module.run(**options)

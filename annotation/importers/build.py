@@ -50,6 +50,8 @@ class BundleBuilder:
         self._alone: dict[str, Origin] = {}
         self._same: Counter[str] = Counter()
         self._counted: list[str] = []
+        self._earlier: dict[str, int] = {}
+        """Of items in parts that were taken already, the row."""
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
@@ -85,7 +87,7 @@ class BundleBuilder:
     @property
     def is_empty(self) -> bool:
         """Whether there is neither an item nor an instruction without one."""
-        return not self._items and not self._alone
+        return not self._items and not self._alone and not self._earlier
 
     def instruction(
         self,
@@ -144,7 +146,7 @@ class BundleBuilder:
     def free_id(self, key: str) -> str:
         """The key, or with a number after it where an item has it already: the same texts twice are two items."""
         name = key
-        while name in self._items:
+        while name in self._items or name in self._earlier:
             self._same[key] += 1
             self._counted.append(key)
             name = f"{key}-{self._same[key] + 1}"
@@ -192,6 +194,11 @@ class BundleBuilder:
             return
         if known is not None:
             row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {known.origin.row}.")
+        if external_id in self._earlier and not again:
+            row.fail(
+                field,
+                f"expected a unique id; {quoted(external_id)} is also in row {self._earlier[external_id]}.",
+            )
         self._items[external_id] = ItemRecord(
             external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
@@ -292,9 +299,27 @@ class BundleBuilder:
         elif (self.scheme, self.shared_categories) != (scheme, tuple(listed)):
             row.fail("categories", f"expected the same as in row {self.categories.origin.row}.")
 
+    def part(self) -> DatasetBundle:
+        """What was added since the last part, with all that is declared; of earlier items their ids are kept."""
+        found = self._bundle()
+        self._earlier.update((key, record.origin.row) for key, record in self._items.items())
+        for one in (
+            self._instructions,
+            self._aspects,
+            self._responses,
+            self._items,
+            self._labels,
+            self._verdicts,
+        ):
+            one.clear()
+        return found
+
     def finish(self, file: object) -> DatasetBundle:
         if self.is_empty:
             raise ImportFileError(file, None, None, "expected at least one item, found none.")
+        return self._bundle()
+
+    def _bundle(self) -> DatasetBundle:
         return DatasetBundle(
             source=self.source,
             instructions=tuple(self._instructions.values()),

@@ -88,6 +88,9 @@ INSTRUCTIONS = "instructions"
 """In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
 OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
 
+PART_ROWS = 5_000
+"""Rows of a part of a file that is read in parts."""
+
 DECLARATIONS = {"criteria", "categories"}
 """What a row may declare for the rows after it, without being an item."""
 
@@ -158,9 +161,45 @@ def read_generic(
     builder.criteria.update({record.key: record for record in criteria})
     faults = Faults() if faults is None else faults
     with faults.reading():
-        _read(builder, file, as_mapping(mapping), faults, progress)
+        for _ in _read(builder, file, as_mapping(mapping), faults, progress):
+            pass
     faults.check()
     return builder.finish(file)
+
+
+def read_generic_parts(
+    path: str | Path,
+    progress: Progress | None = None,
+    *,
+    criteria: Sequence[CriterionRecord] = (),
+    mapping: TableMapping | Mapping[str, str] = EMPTY,
+    faults: Faults | None = None,
+    rows: int = PART_ROWS,
+) -> Iterator[DatasetBundle]:
+    """As `read_generic`, in parts of so many rows: memory does not grow with the texts of a file of lines.
+
+    What is wrong is raised once the file has been read, or `MAX_ERRORS` rows are: what was taken before has to be
+    taken back.
+
+    Raises
+    ------
+    ImportFileError
+    """
+    file = Path(path)
+    builder = BundleBuilder(f"generic: {file.name}")
+    builder.criteria.update({record.key: record for record in criteria})
+    faults = Faults() if faults is None else faults
+    with faults.reading():
+        for number, _ in enumerate(
+            _read(builder, file, as_mapping(mapping), faults, progress, each_row=True), 1
+        ):
+            if number % rows == 0:
+                faults.check()
+                yield builder.part()
+    faults.check()
+    if builder.is_empty:
+        raise ImportFileError(file, None, None, "expected at least one item, found none.")
+    yield builder.part()
 
 
 def _read(
@@ -169,8 +208,11 @@ def _read(
     mapping: TableMapping,
     faults: Faults,
     progress: Progress | None,
-) -> None:
-    rows, long = generic_rows(file, mapping, faults)
+    *,
+    each_row: bool = False,
+) -> Iterator[None]:
+    """Add the rows of a file to a builder; yields after each."""
+    rows, long = generic_rows(file, mapping, faults, each_row=each_row)
     _declare(builder, mapping)
     for raw in counted_rows(rows, progress):
         try:
@@ -183,6 +225,7 @@ def _read(
             faults.add(error)
             if raw.has_criteria:
                 return
+        yield
 
 
 def _declare(builder: BundleBuilder, mapping: TableMapping) -> None:

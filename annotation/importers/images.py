@@ -23,7 +23,7 @@ from annotation.domain.images import DIGEST, MARKDOWN_IMAGE, SCHEME, stored_imag
 from annotation.importers.archives import folder_or_zip
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import mebibytes
-from annotation.importers.generic import read_generic
+from annotation.importers.generic import read_generic, read_generic_parts
 from annotation.importers.records import DatasetBundle, ImageRecord, Origin, Turns
 
 MAX_BYTES = 20 * 2**20
@@ -198,6 +198,15 @@ def read_generic_with_images(path: str | Path, images: ImageFolder, **options: A
     """
     with table_and_images(path) as (table, folder):
         return images_attach(read_generic(table, **options), images, folder)
+
+
+def read_generic_parts_with_images(
+    path: str | Path, images: ImageFolder, **options: Any
+) -> Iterator[DatasetBundle]:
+    """As `read_generic_with_images`, in the parts of `read_generic_parts`."""
+    with table_and_images(path) as (table, folder):
+        for part in read_generic_parts(table, **options):
+            yield images_attach(part, images, folder)
 
 
 def images_attach(bundle: DatasetBundle, images: ImageFolder, folder: Path | None) -> DatasetBundle:

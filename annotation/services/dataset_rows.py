@@ -1,11 +1,11 @@
 """The rows of an import: what is stored already, what is new, what contradicts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn, TypeVar
 
-from django.db.models import Max, Model
+from django.db.models import Max, Model, QuerySet
 
 from annotation.importers import CriterionRecord, DatasetBundle, ImportFileError, ItemRecord, LabelRecord
 from annotation.importers.errors import Faults, quoted
@@ -39,13 +39,18 @@ class ImportRun:
         fresh: bool,
         progress: Callable[[str, int], None] | None,
         new_version: bool = False,
+        since_version: int | None = None,
+        is_part: bool = False,
+        next_position: int | None = None,
     ) -> None:
         self.dataset = dataset
         self.bundle = bundle
         self.fresh = fresh
         self.progress = progress
         self.new_version = new_version and not fresh
-        self.since_version = 1 if fresh else dataset.version + 1
+        self.since_version = since_version or (1 if fresh else dataset.version + 1)
+        self.is_part = is_part
+        self.next_position = 0 if fresh else next_position
         self.n_changed = self.n_removed = 0
         self._dry = False
         self.created: Counter[str] = Counter()
@@ -58,6 +63,7 @@ class ImportRun:
         self._replaced: dict[str, int] = {}
         """Of items that this version changes, their position."""
         self._changed_instructions: set[str] = set()
+        self._made: set[int] = set()
         self._faults = Faults()
 
     def compare(self) -> int:
@@ -119,19 +125,20 @@ class ImportRun:
         """Check the items that are stored already; return those that are not."""
         if self.fresh:
             return list(self.bundle.items)
+        items = Item.objects.current().filter(dataset=self.dataset)
         stored = {
             external_id: rest
-            for external_id, *rest in Item.objects.current()
-            .filter(dataset=self.dataset)
-            .values_list(
+            for rows in self._named(items, [record.external_id for record in self.bundle.items])
+            for external_id, *rest in rows.values_list(
                 *("external_id", "pk", "position", "kind", "instruction__external_id"),
                 *("gold", "metadata", "explanation"),
             )
         }
         responses: dict[int, list[str]] = defaultdict(list)
-        rows = ItemResponse.objects.filter(item__dataset=self.dataset).order_by("item_id", "position")
-        for item_id, response in rows.values_list("item_id", "response__external_id"):
-            responses[item_id].append(response)
+        links = ItemResponse.objects.filter(item__dataset=self.dataset).order_by("item_id", "position")
+        for rows in self._keyed(links, "item_id", [known[0] for known in stored.values()]):
+            for item_id, response in rows.values_list("item_id", "response__external_id"):
+                responses[item_id].append(response)
         self._compare_instructions()
         new, retired = [], []
         for record in self.bundle.items:
@@ -184,16 +191,21 @@ class ImportRun:
             aspects[record.instruction].append(
                 (record.key, record.text, record.parent, dict(record.metadata))
             )
+        instructions = Instruction.objects.filter(dataset=self.dataset).order_by("since_version")
+        latest = {  # of one id the last counts
+            key: (pk, values)
+            for rows in self._named(instructions, list(self._instructions))
+            for pk, key, *values in rows.values_list("pk", "external_id", *INSTRUCTION_FIELDS).iterator(
+                chunk_size=BATCH
+            )
+        }
         stored_aspects: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-        rows = Aspect.objects.filter(instruction__dataset=self.dataset).order_by("instruction_id", "position")
-        for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
-            stored_aspects[pk].append(tuple(rest))
-        rows_of_instructions = (
-            Instruction.objects.filter(dataset=self.dataset)
-            .order_by("since_version")  # of one id the last counts
-            .values_list("pk", "external_id", *INSTRUCTION_FIELDS)
+        known = Aspect.objects.filter(instruction__dataset=self.dataset).order_by(
+            "instruction_id", "position"
         )
-        latest = {key: (pk, values) for pk, key, *values in rows_of_instructions.iterator(chunk_size=BATCH)}
+        for rows in self._keyed(known, "instruction_id", [pk for pk, _ in latest.values()]):
+            for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
+                stored_aspects[pk].append(tuple(rest))
         for key, (pk, values) in latest.items():
             offered = self._instructions.get(key)
             if offered is None:
@@ -293,11 +305,10 @@ class ImportRun:
         if not self.fresh:
             keys = {pk: key for key, pk in self._instruction_ids.items()}
             stored = Response.objects.filter(instruction__dataset=self.dataset)
-            for pk, instruction, key in stored.values_list("pk", "instruction", "external_id"):
-                if (
-                    instruction in keys
-                ):  # of another instruction, or of an earlier version of it, there may be more
-                    self._response_ids[keys[instruction], key] = pk
+            for found in self._keyed(stored, "instruction_id", list(keys)):
+                for pk, instruction, key in found.values_list("pk", "instruction", "external_id"):
+                    if instruction in keys:  # there are more: of other instructions, and of earlier versions
+                        self._response_ids[keys[instruction], key] = pk
         missing = [pair for pair in wanted if pair not in self._response_ids]
         rows = [
             Response(
@@ -313,9 +324,10 @@ class ImportRun:
         self._response_ids |= {pair: row.pk for pair, row in zip(missing, rows, strict=True)}
 
     def _store_items(self, records: Sequence[ItemRecord]) -> None:
-        last = self.dataset.items.aggregate(last=Max("position"))["last"]
-        first = 0 if last is None else last + 1
-        added = count(first)
+        if self.next_position is None:
+            last = self.dataset.items.aggregate(last=Max("position"))["last"]
+            self.next_position = 0 if last is None else last + 1
+        added = count(self.next_position)
         rows = [
             Item(
                 dataset=self.dataset,
@@ -333,6 +345,7 @@ class ImportRun:
                 self._replaced[record.external_id] if record.external_id in self._replaced else next(added)
             ]
         ]
+        self.next_position = next(added)
         self._create(Item, rows, "items")
         self.created["items"] -= len(self._replaced)
         links = [
@@ -342,6 +355,7 @@ class ImportRun:
         ]
         self._create(ItemResponse, links, "places of responses")
         self._item_ids |= {row.external_id: row.pk for row in rows}
+        self._made = {row.pk for row in rows}
 
     def _store_images(self) -> None:
         if not self.bundle.images:
@@ -374,8 +388,10 @@ class ImportRun:
         stored: dict[tuple[int, int], Any] = {}
         if not self.fresh:
             labels = Label.objects.standing().filter(item__dataset=self.dataset, study__isnull=True)
-            for item_id, annotator_id, value in labels.values_list("item_id", "annotator_id", "value"):
-                stored[item_id, annotator_id] = value
+            wanted = {self._item_ids[record.item] for record in self.bundle.labels} - self._made
+            for rows_of in self._keyed(labels, "item_id", sorted(wanted)):
+                for item_id, annotator_id, value in rows_of.values_list("item_id", "annotator_id", "value"):
+                    stored[item_id, annotator_id] = value
         rows = []
         for record in self.bundle.labels:
             item_id, annotator_id = self._item_ids[record.item], annotators[record.annotator]
@@ -413,6 +429,17 @@ class ImportRun:
         ]
         self._create(Annotator, rows, "annotators")
         return {annotator.external_id: annotator.pk for annotator in [*stored.values(), *rows]}
+
+    def _named(self, rows: QuerySet[M], names: Sequence[str]) -> Iterator[QuerySet[M]]:
+        """The stored rows of these external ids, in batches; of a whole file all of the dataset's."""
+        return self._keyed(rows, "external_id", names)
+
+    def _keyed(self, rows: QuerySet[M], key: str, values: Sequence[Any]) -> Iterator[QuerySet[M]]:
+        if not self.is_part:
+            yield rows
+            return
+        for batch in batched(values, BATCH):
+            yield rows.filter(**{f"{key}__in": batch})
 
     # --- help ----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -90,14 +91,23 @@ class ImportResult:
         return f"{alone} Added {added}; now version {self.dataset.version}."
 
 
+def _count(number: int | Callable[[], int]) -> int:
+    return number if isinstance(number, int) else number()
+
+
 def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def dataset_import(*, bundle: DatasetBundle, **options: Any) -> ImportResult:
+    """Bring a bundle into a dataset: `dataset_import_parts` with one part."""
+    return dataset_import_parts(parts=[bundle], **options)
+
+
 @transaction.atomic
-def dataset_import(
+def dataset_import_parts(
     *,
-    bundle: DatasetBundle,
+    parts: Iterable[DatasetBundle],
     name: str,
     title: str | None = None,
     split: str | None = None,
@@ -109,10 +119,13 @@ def dataset_import(
     new_version: bool = False,
     by: User | None = None,
     mapping: Mapping[str, Any] | None = None,
-    rows_left_out: int = 0,
+    rows_left_out: int | Callable[[], int] = 0,
     file_hash: str = "",
+    took: Callable[[Dataset, DatasetBundle], None] | None = None,
 ) -> ImportResult:
-    """Bring a bundle into the dataset `name`, which is made if there is none.
+    """Bring a bundle, or the parts of one, into the dataset `name`, which is made if there is none.
+
+    All parts are one transaction. They are asked for one after the other, so that no more than one is in memory.
 
     Rows are known by their external ids. What is there already and the same is left alone, what is new is
     added (and the version goes up), what is there and different refuses the whole import. Nothing is removed.
@@ -121,16 +134,19 @@ def dataset_import(
     Parameters
     ----------
     new_version
-        The bundle is the dataset from now on: what it says of an item replaces what is stored, and items that it lacks
-        are removed. Earlier versions keep theirs, with the labels that were given on them.
+        The bundle, which has to be one part, is the dataset from now on: what it says of an item replaces what is
+        stored, and items that it lacks are removed. Earlier versions keep theirs, with the labels that were given on
+        them.
     by
         Who imports; the version says so.
     mapping
         What the columns of the file are, kept for the next one.
     rows_left_out
-        Rows of the file that are not in the bundle since they could not be read.
+        Rows of the file that are not in the bundle since they could not be read; asked for at the end, if it is called.
     file_hash
         Of the file and how it was read. `import_repeated` knows a file by it.
+    took
+        Called with each part once its items are stored, in the same transaction.
 
     Raises
     ------
@@ -150,46 +166,73 @@ def dataset_import(
             raise DatasetImportError(f"{setting}: expected at most {limit} characters of text.")
     asked = {"title": title, "split": split, "licence": licence, "description": description}
     given = {setting: value for setting, value in asked.items() if value is not None}
-    defaults = {"title": name, "owner": owner, "source": (source or bundle.source)[:300]} | given
+    coming = iter(parts)
+    first = next(coming)  # which may refuse the file before there is a dataset
+    defaults = {"title": name, "owner": owner, "source": (source or first.source)[:300]} | given
     found, created = Dataset.objects.get_or_create(name=name, defaults=defaults)
     # Two imports of one name take turns from here on; the second sees what the first has stored.
     dataset = dataset_lock(dataset_id=found.pk)
     if not created:
         _refuse_other_settings(dataset, given, owner)
-    run = ImportRun(dataset=dataset, bundle=bundle, fresh=created, progress=progress, new_version=new_version)
-    run.store()
-    alone = {record.key for record in bundle.instructions} - {item.instruction for item in bundle.items}
+    counts: Counter[str] = Counter()
+    subsets: set[str] = set()
+    categories_changed = has_verdicts = False
+    following = next(coming, None)
+    is_part = following is not None
+    if is_part and new_version:
+        raise DatasetImportError("a file that is read in parts can't be a dataset's next version.")
+    part: DatasetBundle | None = first
+    position: int | None = None
+    while part is not None:
+        run = ImportRun(
+            dataset=dataset,
+            bundle=part,
+            fresh=created and part is first,
+            progress=None if is_part else progress,  # of a part nobody knows how many are to come
+            new_version=new_version,
+            since_version=1 if created else dataset.version + 1,
+            is_part=is_part,
+            next_position=position,
+        )
+        run.store()
+        position = run.next_position
+        if took is not None:
+            took(dataset, part)
+        alone = {record.key for record in part.instructions} - {item.instruction for item in part.items}
+        counts.update(
+            items=len(part.items),
+            items_created=run.created["items"],
+            gold=sum(item.gold is not None for item in part.items),
+            labels=len(part.labels),
+            labels_created=run.created["labels"],
+            criteria_created=run.created["criteria"],
+            instructions=len(alone),
+            instructions_created=run.created["instructions"] if alone else 0,
+            items_changed=run.n_changed,
+            items_removed=run.n_removed,
+        )
+        subsets |= {instruction.subset for instruction in part.instructions} - {""}
+        categories_changed |= bool(run.created["categories"])
+        has_verdicts |= bool(part.verdicts)
+        part, following = following, next(coming, None)
     result = ImportResult(
-        dataset=dataset,
-        created=created,
-        items=len(bundle.items),
-        items_created=run.created["items"],
-        gold=sum(item.gold is not None for item in bundle.items),
-        subsets=len({instruction.subset for instruction in bundle.instructions} - {""}),
-        labels=len(bundle.labels),
-        labels_created=run.created["labels"],
-        criteria_created=run.created["criteria"],
-        instructions=len(alone),
-        instructions_created=run.created["instructions"] if alone else 0,
-        items_changed=run.n_changed,
-        items_removed=run.n_removed,
-        rows_left_out=rows_left_out,
+        dataset=dataset, created=created, subsets=len(subsets), rows_left_out=_count(rows_left_out), **counts
     )
     if mapping is not None and dataset.mapping != mapping:
         dataset.mapping = dict(mapping)
         dataset.save(update_fields=["mapping"])
-    if result.changed or run.created["categories"]:
+    if result.changed or categories_changed:
         note = version_note if created else dataset_raise
         note(
             dataset=dataset,
             by=by or owner,
-            source=source or bundle.source,
+            source=source or first.source,
             items_added=result.items_created,
             items_changed=result.items_changed,
             items_removed=result.items_removed,
             labels_added=result.labels_created,
-            rows_left_out=rows_left_out,
-            file_hash="" if bundle.verdicts else file_hash,
+            rows_left_out=result.rows_left_out,
+            file_hash="" if has_verdicts else file_hash,
             counted={name: getattr(result, name) for name in COUNTED},
         )
     return result

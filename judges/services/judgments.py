@@ -1,7 +1,7 @@
 """Importing verdicts made elsewhere: whole or not at all, and the same file again changes nothing."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -12,7 +12,7 @@ from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
 from annotation.services.dataset_rows import same
-from annotation.services.datasets import ImportResult, count, dataset_import, dataset_lock
+from annotation.services.datasets import ImportResult, count, dataset_import_parts, dataset_lock
 from judges.models import Judgment
 from judges.services.imported_judges import FileJudges, file_judges, file_judges_make, judge_key
 from web.batches import batched
@@ -188,17 +188,22 @@ def judgments_import(
     )
 
 
+def bundle_import(*, bundle: DatasetBundle, **options: Any) -> tuple[ImportResult, JudgmentsResult | None]:
+    """Import a bundle with its verdicts: `parts_import` with one part."""
+    return parts_import(parts=[bundle], **options)
+
+
 @transaction.atomic
-def bundle_import(
+def parts_import(
     *,
-    bundle: DatasetBundle,
+    parts: Iterable[DatasetBundle],
     name: str,
     source: str,
     made_of: str | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> tuple[ImportResult, JudgmentsResult | None]:
-    """Import a bundle with its verdicts, if it has any, in one transaction.
+    """Import the parts of a bundle with their verdicts, if they have any, in one transaction.
 
     Parameters
     ----------
@@ -209,15 +214,32 @@ def bundle_import(
     settings
         Those of `dataset_import`: title, split, licence, description, owner, and on.
     """
-    imported = dataset_import(bundle=bundle, name=name, source=made_of, progress=progress, **settings)
+    judged: list[JudgmentsResult] = []
+    names: set[str] = set()
+
+    def take(dataset: Dataset, part: DatasetBundle) -> None:
+        if part.verdicts:
+            names.update(map(judge_key, part.verdicts))
+            judged.append(
+                judgments_import(dataset=dataset, verdicts=part.verdicts, source=source, progress=progress)
+            )
+
+    imported = dataset_import_parts(
+        parts=parts, name=name, source=made_of, progress=progress, took=take, **settings
+    )
     if imported.changed:
         _tell_planner(Instruction, Response, Item, ItemResponse, Label)
-    if not bundle.verdicts:
+    if not judged:
         return imported, None
-    judged = judgments_import(
-        dataset=imported.dataset, verdicts=bundle.verdicts, source=source, progress=progress
+    together = JudgmentsResult(
+        dataset=imported.dataset,
+        judges=len(names),
+        judges_created=sum(one.judges_created for one in judged),
+        judgments=sum(one.judgments for one in judged),
+        created=sum(one.created for one in judged),
+        unparsed=sum(one.unparsed for one in judged),
     )
-    return imported, judged
+    return imported, together
 
 
 def _tell_planner(*tables: type[models.Model]) -> None:

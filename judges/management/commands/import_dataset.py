@@ -2,7 +2,7 @@
 
 import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from annotation.importers import (
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.guessing import table_fits
-from annotation.importers.images import read_generic_with_images
+from annotation.importers.images import read_generic_parts_with_images, read_generic_with_images
 from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
@@ -38,7 +38,7 @@ from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError, count, file_hash, import_repeated
 from annotation.services.images import image_folder
 from judges.services.dataset_imports import left_out_rows
-from judges.services.judgments import bundle_import
+from judges.services.judgments import parts_import
 from web.yaml_text import YamlError, yaml_read
 
 # Options of some kinds alone, with these kinds; and those that count something, with what they count.
@@ -174,7 +174,7 @@ class Command(BaseCommand):
             if options["kind"] == GENERIC:
                 self._import_generic(options)
                 return
-            self._import(options, self._read(options))
+            self._import(options, [self._read(options)])
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
@@ -182,9 +182,9 @@ class Command(BaseCommand):
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
 
-    def _import(self, options: dict[str, Any], bundle: DatasetBundle, **more: Any) -> None:
-        imported, judged = bundle_import(
-            bundle=bundle,
+    def _import(self, options: dict[str, Any], parts: Iterable[DatasetBundle], **more: Any) -> None:
+        imported, judged = parts_import(
+            parts=parts,
             name=options["name"],
             source=options["kind"],
             title=options["title"],
@@ -207,30 +207,36 @@ class Command(BaseCommand):
         mapping = _mapping(options)
         digest = ""
         if path.is_file():
-            how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
-            digest = file_hash(path, *how)
+            asked_how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
+            digest = file_hash(path, *asked_how)
             asked = (options[name] for name in ("title", "split", "licence"))
             known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
             if known is not None and not any(asked):
                 self.stdout.write(known.summary())
                 return
         name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
+        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
         with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
             left = left_out_rows(out)
+            how: dict[str, Any] = {
+                "criteria": criteria,
+                "mapping": mapping,
+                "faults": left if skips else None,
+            }
             try:
-                bundle = read_generic_with_images(
-                    path,
-                    image_folder(),
-                    progress=self._progress,
-                    criteria=criteria,
-                    mapping=mapping,
-                    faults=left if skips else None,
+                self._import(
+                    options,
+                    # What a new version lacks is known once all of it has been read.
+                    [read_generic_with_images(path, image_folder(), progress=self._progress, **how)]
+                    if options["new_version"]
+                    else read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how),
+                    rows_left_out=lambda: left.n,
+                    file_hash=digest,
+                    **saved,
                 )
             finally:
                 if skips and not left.n:
                     Path(name).unlink()
-        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
-        self._import(options, bundle, rows_left_out=left.n, file_hash=digest, **saved)
         if left.n:
             self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
 
