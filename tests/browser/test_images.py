@@ -33,9 +33,10 @@ def test_a_researcher_uploads_an_archive(live_server, page: Page, tmp_path, sett
     page.get_by_label("File", exact=True).set_input_files(cats(tmp_path))
     page.get_by_label("Name", exact=True).fill("cats")
     page.get_by_role("button", name="Import dataset").click()
-    # The columns are shown first.
-    page.get_by_role("button", name="Import", exact=False).last.click()
-    page.wait_for_url("**/datasets/cats/")
+    # What it becomes is shown first.
+    page.get_by_role("button", name="Import 2 items").click()
+    page.get_by_role("link", name="Open dataset").click()
+    expect(page.get_by_role("heading", name="cats", level=1)).to_be_visible()
     assert Dataset.objects.get().images.count() == 2
 
 
