@@ -138,7 +138,10 @@ def test_ratings_by_a_pass_mark(client, researcher, against):
     assert page.certainty is None
     text = client.get(at(made), asked | {"mark": "4"}).content.decode()
     assert "A rating of 4 or above passes" in text
-    assert "less than or equal to 5" in client.get(at(made), asked | {"mark": "9"}).content.decode()
+    assert (
+        "expected a rating from 1 to 5, found 9."
+        in client.get(at(made), asked | {"mark": "9"}).content.decode()
+    )
     # A report has the same errors where it is asked for a mark, and none where it isn't.
     report = report_build(
         dataset=dataset,
