@@ -262,8 +262,8 @@ def _matching(pattern: str, model: MockModel, reading: ReadPrompt) -> str:
 
 
 def _probabilities(model: MockModel, material: Material, choices: tuple[str, ...]) -> dict[str, float]:
-    a, b = choices[0], choices[1]
-    tie = choices[2] if len(choices) > 2 else None
+    a, b, *others = _nearest(model, material, choices)
+    tie = others[0] if others else None
     chances = dict.fromkeys(choices, 0.0)
     if model.kind == "tie" and tie:
         return {a: (1 - model.p) / 2, b: (1 - model.p) / 2, tie: model.p}
@@ -271,6 +271,16 @@ def _probabilities(model: MockModel, material: Material, choices: tuple[str, ...
     p = 0.5 if lead == 0 else model.p
     chances[a], chances[b] = (p, 1 - p) if lead >= 0 else (1 - p, p)
     return chances
+
+
+def _nearest(model: MockModel, material: Material, choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the verdicts for A, for B and for a tie; of a scale of preference, those as strong as one leads."""
+    of_a, of_b = ([each for each in choices if each.startswith(side)] for side in ("A ", "B "))
+    if not (of_a and of_b):
+        return choices
+    size = abs(_lead(model.kind, material)) / max(len(material.output_a), len(material.output_b), 1)
+    place = min(int(size * len(of_b)), len(of_b) - 1)
+    return (of_a[-1 - place], of_b[place], *(each for each in choices if each not in (*of_a, *of_b)))
 
 
 def _lead(kind: str, material: Material) -> float:

@@ -171,6 +171,8 @@ def why_refused(info: StrategyInfo, params: Mapping[str, Any]) -> str:
 def _own_refused(info: StrategyInfo, params: Mapping[str, Any]) -> str:
     if _ASKED_ABOUT[info.target] != COMPARE and params["ask"] == "together":
         return "asks about all parts of an item in one answer."
+    if params.get("preference_points", 3) != 3:
+        return "asks for a preference on 5 or 7 points, for which other tools have no form."
     if params["read"] == "pattern" or params.get("words") or params["path"] or params["schema"]:
         return "reads its answer by a pattern, words, a path or a schema of its own."
     if params["read"] == "json" and not params["reasons"]:

@@ -82,6 +82,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "ngram": OURS,
         "own": OURS,
         "own_rubric": OURS,
+        "graded": OURS,
         "own_checklist": OURS,
         "own_importance": OURS,
         "own_ranking": OURS,

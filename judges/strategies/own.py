@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from annotation.domain.scales import NOT_APPLICABLE
+from annotation.kinds.grades import POINTS, STRENGTH_WORDS
 from judges.strategies.checklist import LABELS, LABELS_AND_DOUBT, MEANING, checklist_scores
 from judges.strategies.classification import category_verdict, chosen_schema, shown_values
 from judges.strategies.errors import SpecError
@@ -87,6 +88,9 @@ from judges.strategies.types import (
 
 _ALWAYS = frozenset({"instruction", "context", "reference", "guidelines", "low", "high"})
 FLAGS = frozenset({"context", "reference", "guidelines", "tie", "cannot_tell", "response", "several"})
+GRADED = "preference_points"
+"""The setting that asks for a preference on 5 or 7 points."""
+_POINT_SAID = re.compile(r"\b([ab])\s+(?:is\s+)?(slightly|much|)\s*better\b")
 _POINTS = re.compile(r"\s*[\[(]\s*([+-]?\d{1,6}(?:\.\d{1,6})?)\s*(?:points?|pts?)?\s*[\])]", re.IGNORECASE)
 _RATING = re.compile(rf"-?[0-9]{{1,4}}|{NOT_APPLICABLE}")
 _REASONS = {"reasons": {"type": "string"}}
@@ -121,7 +125,7 @@ class OwnForm:
 
 FORMS: Mapping[str, OwnForm] = {
     "own_pairwise": OwnForm(
-        {"together": _ALWAYS | {"output_a", "output_b"}, "each": _ALWAYS | {"output"}},
+        {"together": _ALWAYS | {"output_a", "output_b", "verdicts"}, "each": _ALWAYS | {"output"}},
         verdicts=frozenset(PAIR_WORDS),
         is_scored=True,
     ),
@@ -170,6 +174,12 @@ def own_check(info: StrategyInfo, source: str, params: Mapping[str, Any]) -> Non
             raise SpecError("params.read", "a score is asked of each part by itself.")
         if params.get("answer") == "scores" and reading.read != JSON:
             raise SpecError("params.read", "several scores in one answer are read from JSON alone.")
+    if int(params.get(GRADED, 3)) > 3 and ask != "together":
+        raise SpecError(
+            f"params.{GRADED}", "a preference has points; a response that is scored alone has none."
+        )
+    if "verdicts" in prompt_parts(source).variables and int(params.get(GRADED, 3)) == 3:
+        raise SpecError("prompt", f"{{{{verdicts}}}} lists the points of {GRADED} 5 or 7, and goes with it.")
     if int(params.get("draws", 1)) > 1 and not (form.is_scored and ask == "each"):
         raise SpecError("params.draws", "only scores are drawn several times: ask for each part by itself.")
     for label in reading.words:
@@ -209,6 +219,8 @@ def own_pairwise(item: ItemView, config: StrategyConfig) -> Steps:
         return Verdict(
             choice, "parsed", raw_text=raw, scores=(first, second), value=None if choice else {"hedge": True}
         )
+    if int(config.params.get(GRADED, 3)) > 3:
+        return (yield from _graded(item, config, reading, {"output_a": a, "output_b": b}))
     labels = pair_labels(config)
     flags = ("tie",) if config.allow_tie else ()
     schema = _one("verdict", {"type": "string", "enum": [*labels]}, reading)
@@ -221,6 +233,64 @@ def own_pairwise(item: ItemView, config: StrategyConfig) -> Steps:
             )
         return read_choice(answer.text, allow_tie=config.allow_tie, cut_off=answer.cut_off)
     said, problem = read_verdict(answer, reading, PAIR_WORDS, usual_names("verdict"))
+    return _pair_verdict(answer, said, problem, labels)
+
+
+def _graded(
+    item: ItemView, config: StrategyConfig, reading: AnswerReading, outputs: Mapping[str, str]
+) -> Steps:
+    """Ask which of two responses is better on a scale of 5 or 7 points; the answer is held to these points.
+
+    An answer with a side alone is that verdict, without a strength.
+    """
+    points = point_labels(int(config.params[GRADED]), tie=config.allow_tie)
+    flags = ("tie",) if config.allow_tie else ()
+    words = [each[0] for each in points.values()]
+    messages = _messages(item, config, reading, {**outputs, "verdicts": _alternatives(words)}, *flags)
+    chat = _chat(messages, config, reading, _one("verdict", {"type": "string", "enum": words}, reading))
+    if reading.read == WORDS and not reading.reasons and not reading.words:
+        chat = replace(chat, choices=tuple(words))
+    answer = single((yield chat))
+    sides = {label: words for label, words in PAIR_WORDS.items() if label != "tie"}
+    offered = PAIR_WORDS if reading.words else {**points, **sides}
+    said, problem = read_verdict(answer, reading, offered, usual_names("verdict"))
+    if (
+        reading.read == WORDS
+        and not reading.reasons
+        and len(set(_POINT_SAID.findall(answer.text.lower()))) > 1
+    ):
+        said, problem = None, "several points that differ"
+    return _pair_verdict(answer, said, problem, pair_labels(config))
+
+
+def _alternatives(words: Sequence[str]) -> str:
+    quoted = [f'"{each}"' for each in words]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def point_labels(points: int, *, tie: bool) -> Labels:
+    """Return the verdicts of a scale of preference from A to B, each with its words, the asked ones first.
+
+    >>> list(point_labels(5, tie=True))
+    ['A much', 'A slightly', 'tie', 'B slightly', 'B much']
+    """
+
+    def words(letter: str, strength: str) -> tuple[str, ...]:
+        said = STRENGTH_WORDS[strength]
+        return (
+            f"{letter} {said}",
+            f"{letter} is {said}",
+            f"Output {letter} is {said}",
+            f"Output {letter} {said}",
+        )
+
+    strengths = POINTS[points]
+    found = {f"A {each}": words("A", each) for each in reversed(strengths)}
+    found |= {"tie": ("tie", *PAIR_WORDS["tie"])} if tie else {}
+    return found | {f"B {each}": words("B", each) for each in strengths}
+
+
+def _pair_verdict(answer: Answer, said: str | None, problem: str, labels: Sequence[str]) -> Verdict:
     if said is None:
         return unparsed(answer.text, problem)
     label = base_label(said)

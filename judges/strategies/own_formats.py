@@ -92,6 +92,13 @@ _CHECKS = {
 QUESTION = Param(
     str, "", "What is asked about the text. Empty: which of the categories fits best, or which of them fit."
 )
+_GRADED = Param(
+    int,
+    3,
+    "Points of the preference: 5 adds slightly and much better, 7 also better; without ties one fewer.",
+    (3, 5, 7),
+    later=True,
+)
 _own = partial(
     StrategyInfo,
     family="Your own format",
@@ -108,6 +115,9 @@ _pair = partial(
 )
 _PRESETS = "Published formats, in our own words"
 MT_BENCH = "Zheng et al., Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, NeurIPS 2023"
+HELPSTEER = (
+    "Wang et al., HelpSteer2-Preference: Complementing Ratings with Preferences, ICLR 2025 (the points)"
+)
 PROMETHEUS = "Kim et al., Prometheus 2, EMNLP 2024"
 
 
@@ -127,8 +137,22 @@ def own_formats(
         _pair(
             "own",
             "Own format",
-            params=reading(ask="together", more={"draws": _DRAWS}),
+            params=reading(ask="together", more={"draws": _DRAWS, "preference_points": _GRADED}),
             summary="Your prompt, and how its answer is read. As it stands: reasons and verdict in one JSON schema.",
+        ),
+        _pair(
+            "graded",
+            "Graded preference",
+            prompt="graded.v1",
+            source=HELPSTEER,
+            params=reading(
+                ask="together",
+                more={
+                    "draws": _DRAWS,
+                    "preference_points": _GRADED._replace(default=7, choices=(5, 7), later=False),
+                },
+            ),
+            summary="Asks how much better, on 7 points or 5. As it stands: reasons and the point in one JSON schema.",
         ),
         _rubric(
             "own_rubric",

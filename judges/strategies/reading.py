@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from annotation.kinds.grades import STRENGTHS
 from judges.strategies.errors import SpecError
 from judges.strategies.parsing import CUT_OFF, MAX_READ, undressed
 from judges.strategies.parsing_ratings import read_rating, read_rating_line
@@ -282,9 +283,6 @@ def base_label(label: str) -> str:
     """
     first, _, strength = label.rpartition(" ")
     return first if strength in STRENGTHS else label
-
-
-STRENGTHS = ("much", "slightly")
 
 
 def _marked(text: str, reading: AnswerReading) -> Said:

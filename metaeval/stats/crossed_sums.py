@@ -452,6 +452,8 @@ def crossed_correlation(
     if fixed.method != "fisher":
         ends = wilson_interval((1 + fixed.value) / 2, min(fixed.n_clusters or 1, people.n_people), confidence)
         low, high = 2 * ends[0] - 1, 2 * ends[1] - 1
+    elif fixed.high >= 1:  # so few clusters that the interval ends where floats do
+        low, high = fixed.low, fixed.high
     else:
         centre, clusters = math.atanh(fixed.value), float(max(1, (fixed.n_clusters or 2) - 1))
         tail = (1 + confidence) / 2

@@ -63,6 +63,7 @@ GOLDEN = {
     "rouge_l": "8eabcba062ccdbd6",
     "ngram": "d17718272bc322ab",
     "own": "5bac38aa401fe8a8",
+    "graded": "691b2b29a5a3c030",
     "own_rubric": "d789fe8d423325e7",
     "own_checklist": "884cec3aec53f66f",
     "own_importance": "bd4ffec6cc943fde",

@@ -320,6 +320,91 @@ def test_presets_of_pairs_read_the_marks_of_their_source(strategy, fields, text,
     assert "For example 7." not in text_of(asks(judge(strategy, **fields))[0])
 
 
+FIVE = ["A much better", "A slightly better", "tie", "B slightly better", "B much better"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "choice", "strength"),
+    [
+        ({}, '{"reasons": "A is right.", "verdict": "A much better"}', 1, "much"),
+        ({}, '{"reasons": "", "verdict": "B better"}', 2, "better"),
+        ({}, '{"reasons": "", "verdict": "B is slightly better"}', 2, "slightly"),
+        ({"allow_tie": True}, '{"reasons": "", "verdict": "tie"}', 0, None),
+        ({}, '{"reasons": "It says a side alone.", "verdict": "A"}', 1, None),
+        (
+            {"params": {"preference_points": 5}},
+            '{"reasons": "", "verdict": "A slightly better"}',
+            1,
+            "slightly",
+        ),
+        ({"params": {"read": "words"}}, "Because of the sums.\n\nVerdict: B much better", 2, "much"),
+        ({"params": {"read": "words", "reasons": False}}, "**A better**", 1, "better"),
+        (
+            {"params": {"read": "words", "words": "A much: ((1)); B much: ((2)); A better: ((3))"}},
+            "Hm.\n((3))",
+            1,
+            "better",
+        ),
+    ],
+)
+def test_a_preference_on_five_or_seven_points(fields, text, choice, strength):
+    verdict = feed(judge("graded", **fields), text)
+    assert (verdict.choice, verdict.value) == (choice, {"strength": strength} if strength else None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, '{"reasons": "", "verdict": "tie"}'),
+        ({"params": {"preference_points": 5}}, '{"reasons": "", "verdict": "A better"}'),
+        ({"params": {"read": "words", "reasons": False}}, "A much better, or A better"),
+    ],
+)
+def test_what_is_no_point_of_the_scale_is_unparsed(fields, text):
+    verdict = feed(judge("graded", **fields), text)
+    assert verdict.status == "unparsed"
+    assert verdict.reason
+
+
+def test_the_answer_is_held_to_the_points():
+    (asked_for,) = asks(judge("graded", allow_tie=True, params={"preference_points": 5}))
+    schema = json.loads(asked_for.json_schema)
+    assert schema["properties"]["verdict"]["enum"] == FIVE
+    assert list(schema["properties"]) == ["reasons", "verdict"]
+    assert '"B slightly better" or "B much better" }' in text_of(asked_for)
+    (asked_for,) = asks(judge("graded", params={"preference_points": 5, "read": "words", "reasons": False}))
+    assert asked_for.choices == tuple(words for words in FIVE if words != "tie")
+    (asked_for,) = asks(judge("graded"))
+    assert len(json.loads(asked_for.json_schema)["properties"]["verdict"]["enum"]) == 6
+
+
+def test_a_format_of_ones_own_may_ask_for_points():
+    source = "# user\n{{output_a}} {{output_b}}\n{{verdicts}}"
+    fields = {"prompt_source": source, "allow_tie": True, "params": {"preference_points": 5}}
+    verdict = feed(judge("own", **fields), '{"reasons": "", "verdict": "B much better"}')
+    assert (verdict.choice, verdict.value) == (2, {"strength": "much"})
+    assert (
+        judge("own", **fields).fingerprint()
+        != judge("own", prompt_source=source.replace("{{verdicts}}", "")).fingerprint()
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"prompt_source": "# user\n{{output_a}} {{output_b}} {{verdicts}}"}, "goes with it"),
+        (
+            {"prompt_source": "# user\n{{output}}", "params": {"ask": "each", "preference_points": 5}},
+            "scored alone has none",
+        ),
+        ({"params": {"preference_points": 6}}, "preference_points"),
+    ],
+)
+def test_points_that_cannot_be_asked_for_are_refused(fields, words):
+    with pytest.raises(SpecError, match=words):
+        judge("own", **fields)
+
+
 def test_mt_benchs_single_grades_are_compared():
     assert feed(judge("mt_bench_single"), "Good.\nRating: [[8]]", "Fine.\nRating: [[6]]").scores == (8.0, 6.0)
 

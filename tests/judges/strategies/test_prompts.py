@@ -136,6 +136,7 @@ WORDS = {name: f"{name.upper()} TEXT" for name in FENCED} | {
     "view": "You look closely.",
     "low": "0",
     "high": "9",
+    "verdicts": "A much better\nB much better",
 }
 FLAGS = (
     "rules",
@@ -222,6 +223,7 @@ PUBLISHED = {
     "cot.v1": "e6348d5b1cc8078a",
     "cot.v2": "a729007787d1e06d",
     "debate.v1": "5f38d292aa3c377b",
+    "graded.v1": "1bf18b4f56fc0dda",
     "guidelines.v1": "c6b09e9082f79a16",
     "informed.v1": "4d2909c5adedae1e",
     "metrics.v1": "504d856f2434f764",

@@ -258,6 +258,26 @@ def test_too_few_people_and_nothing_that_counts():
     assert math.isnan(nothing.value)
 
 
+@pytest.mark.parametrize("clusters", [[0, 0, 1, 1], [0, 1, 2, 3]])
+def test_a_correlation_of_few_clusters_has_an_interval_that_may_be_everything(clusters):
+    """Of two clusters Fisher's interval is as wide as floats can tell: its ends are -1 and 1."""
+    said = np.array([0.1, -0.2, -0.6, 3.4])
+    given = np.array([[0, 0, 0, 0, 1, -1], [0, 0, 1, 1, -1, 1], [0, -1, -2, -1, -2, 0], [3, 3, 2, 3, 3, 3]])
+    item, person = (part.ravel() for part in np.indices(given.shape))
+    target, values = given.mean(axis=1), given.ravel()
+    options = {"clusters": clusters, "n_resamples": 100}
+
+    def after(one, two):
+        return target[item[one]] + (values[two] - values[one]) / given.shape[1]
+
+    fixed = correlation(said, target, **options)
+    found = crossed_correlation(said, target, after, Crossing.of(item, person), **options)
+    assert found.value == fixed.value
+    assert -1 <= found.low <= fixed.low < found.value < fixed.high <= found.high <= 1
+    if len(set(clusters)) == 2:
+        assert (found.low, found.high) == (-1, 1)
+
+
 def test_a_label_that_is_as_all_others_does_nothing():
     crossing = Crossing.of(np.repeat(np.arange(20), 6), np.tile(np.arange(6), 20))
     effects = replaced_effects(np.full(20, 0.7), crossing, lambda one, _: np.full(len(one), 0.7))
