@@ -150,6 +150,9 @@ NO_PAGES = {
     "metaeval:paper-picture": "a file, and a part of `paper-detail`",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
+    "judges:dataset-import-errors": "a file",
+    "judges:dataset-import-mapping": "a file",
+    "annotation:study-move-on": "takes, leads back",
     "metaeval:label-next-download": "a file",
     "metaeval:tower-download": "a file",
     "metaeval:label-next-send": "takes, leads to the study",
@@ -592,4 +595,5 @@ def staff_stops(owner: User) -> Iterator[Stop]:
         yield Stop(f"adjudicate-{kind}", at("study-adjudicate-item", other.slug, first.pk))
     yield Stop("datasets", at("dataset-list"))
     yield Stop("dataset", at("dataset-detail", other.dataset.name))
+    yield Stop("dataset-versions", at("dataset-versions", other.dataset.name))
     yield Stop("upload", reverse("judges:dataset-upload"))
