@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from io import BytesIO
 from itertools import cycle
 from typing import Any
 
@@ -35,6 +36,7 @@ from annotation.services.quality import enrollment_suspend, item_report, message
 from annotation.services.studies import study_update
 from annotation.services.webhooks import webhook_create
 from judges.models import ExportJob, Orders, Sweep
+from judges.services.dataset_imports import dataset_import_request
 from judges.services.export_jobs import export_request
 from judges.services.exports import ExportOptions, ExportSubject
 from metaeval.models import OutsideRatings, ReportJob
@@ -525,6 +527,11 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     yield Stop("verdict-import", reverse("judges:verdict-import", args=[dataset.name]))
+    table = BytesIO(
+        b"prompt,response_a,response_b,winner\nWhy?,It is **so**.,It is not.,a\nHow?,Well.,Badly.,none of them\n"
+    )
+    sent = dataset_import_request(user=owner, name="votes.csv", content=table, dataset_name="votes")
+    yield Stop("dataset-import", reverse("judges:dataset-import", args=[sent.pk]))
     yield from item_stops(owner, dataset)
     yield from export_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):
