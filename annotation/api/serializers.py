@@ -105,7 +105,7 @@ class LeftOutSerializer(serializers.Serializer[Any]):
     row = serializers.IntegerField(allow_null=True)
     field = serializers.CharField(allow_null=True)
     reason = serializers.CharField()
-    data = serializers.JSONField()
+    data = serializers.JSONField()  # type: ignore[assignment]
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
@@ -132,7 +132,7 @@ class DatasetVersionSerializer(serializers.ModelSerializer[DatasetVersion]):
         )
 
 
-class FieldChangeSerializer(serializers.Serializer[Any]):
+class ItemFieldChangeSerializer(serializers.Serializer[Any]):
     """A field of an item in two versions."""
 
     field = serializers.CharField()
@@ -145,7 +145,7 @@ class ItemChangeSerializer(serializers.Serializer[Any]):
 
     item = serializers.CharField(source="external_id")
     change = serializers.ChoiceField(choices=("added", "removed", "changed"), source="kind")
-    differences = FieldChangeSerializer(many=True, source="fields")
+    differences = ItemFieldChangeSerializer(many=True, source="fields")
     labels = serializers.IntegerField(source="n_labels", help_text="Given on the item as it was before.")
 
 

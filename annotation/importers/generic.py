@@ -28,7 +28,7 @@ from annotation.importers.chat import read_turns
 from annotation.importers.columns import LABEL, PREFERENCE, RATING, columns_resolve, has_label_rows, mapped
 from annotation.importers.criteria import read_criteria
 from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
-from annotation.importers.mapping import TableMapping, as_mapping
+from annotation.importers.mapping import TableMapping, mapping_made
 from annotation.importers.records import (
     EMPTY,
     CriterionRecord,
@@ -161,7 +161,7 @@ def read_generic(
     builder.criteria.update({record.key: record for record in criteria})
     faults = Faults() if faults is None else faults
     with faults.reading():
-        for _ in _read(builder, file, as_mapping(mapping), faults, progress):
+        for _ in _read(builder, file, mapping_made(mapping), faults, progress):
             pass
     faults.check()
     return builder.finish(file)
@@ -191,7 +191,7 @@ def read_generic_parts(
     faults = Faults() if faults is None else faults
     with faults.reading():
         for number, _ in enumerate(
-            _read(builder, file, as_mapping(mapping), faults, progress, each_row=True), 1
+            _read(builder, file, mapping_made(mapping), faults, progress, each_row=True), 1
         ):
             if number % rows == 0:
                 faults.check()
@@ -268,7 +268,7 @@ def generic_rows(
         As in `table_open`.
     """
     table = table_open(file, faults, COLUMNS.known, each_row=each_row)
-    mapping = as_mapping(mapping)
+    mapping = mapping_made(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     rows = table.rows(replace(COLUMNS, fields=fields), faults)
     return (GenericRow(row, fields, mapping) for row in rows), has_label_rows(fields)

@@ -80,7 +80,7 @@ def folded(word: str) -> str:
     return " ".join(word.split()).casefold()
 
 
-def as_mapping(given: TableMapping | Mapping[str, str]) -> TableMapping:
+def mapping_made(given: TableMapping | Mapping[str, str]) -> TableMapping:
     """A mapping; of fields by column alone where there is no more to it."""
     return given if isinstance(given, TableMapping) else TableMapping(columns=dict(given))
 

@@ -15,7 +15,7 @@ INSTRUCTION_FIELDS = ("text", "context", "conversation", "reference", "category"
 
 
 @dataclass(frozen=True, slots=True)
-class FieldChange:
+class ItemFieldChange:
     """A field of an item in two versions; None where one of them lacks it."""
 
     field: str
@@ -29,7 +29,7 @@ class ItemChange:
 
     external_id: str
     kind: str
-    fields: tuple[FieldChange, ...] = ()
+    fields: tuple[ItemFieldChange, ...] = ()
     n_labels: int = 0
 
 
@@ -138,8 +138,8 @@ def _contents(items: QuerySet[Item]) -> dict[str, tuple[int, dict[str, Any]]]:
     return found
 
 
-def _fields(before: dict[str, Any], now: dict[str, Any]) -> Iterator[FieldChange]:
+def _fields(before: dict[str, Any], now: dict[str, Any]) -> Iterator[ItemFieldChange]:
     names: Sequence[str] = list(dict.fromkeys([*before, *now]))
     for name in names:
         if before.get(name) != now.get(name):
-            yield FieldChange(name, before.get(name), now.get(name))
+            yield ItemFieldChange(name, before.get(name), now.get(name))

@@ -429,6 +429,19 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     }
 
 
-def mapping_kept(name: str) -> dict[str, Any] | None:
-    """The mapping by which the last file of a dataset was read, as a document; None where there is none."""
-    return Dataset.objects.filter(name=name).exclude(mapping={}).values_list("mapping", flat=True).first()
+def mapping_kept(name: str, *, owner: User | None = None) -> dict[str, Any] | None:
+    """The mapping by which the last file of a dataset was read, as a document; None where there is none.
+
+    Parameters
+    ----------
+    owner
+        Only if the dataset is theirs.
+    """
+    rows = Dataset.objects.filter(name=name).exclude(mapping={})
+    rows = rows if owner is None else rows.filter(owner=owner)
+    return rows.values_list("mapping", flat=True).first()
+
+
+def dataset_exists(name: str) -> bool:
+    """Whether the name is a dataset's, whoever's it is."""
+    return Dataset.objects.filter(name=name).exists()

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from annotation.importers.columns import FIELD_CHOICES, LABEL, OF_COLUMN, PREFERENCE
+from annotation.importers.columns import CHOSEN, FIELD_CHOICES, LABEL, OF_COLUMN, PREFERENCE, REJECTED
 from annotation.importers.guessing import criteria_for
 from annotation.importers.mapping import LEAVE_OUT, MAX_WORDS, TableMapping, folded, mapping_of
 from annotation.kinds import kind_choices
@@ -110,15 +110,21 @@ class MappingForm(forms.Form):
             categories = before | {
                 "list": [known.get(name, name) for name in listed], "several": bool(data.get("several")),
             }  # fmt: skip
-        mapping = TableMapping(columns, data.get("kind", ""), values, None, categories)
+        kind = data.get("kind", "")
+        if kind == self.now.kind == INSTRUCTIONS[0] and any(map(_is_response, columns.values())):
+            kind = ""  # it was guessed before there was a response
         criteria = criteria_for(TableMapping(columns, criteria=self.now.criteria))
         declared = None if self.job.criteria else criteria or self.now.criteria
-        self.mapping = TableMapping(mapping.columns, mapping.kind, values, declared, categories)
+        self.mapping = TableMapping(columns, kind, values, declared, categories)
         return data
 
 
 field_choices = FIELD_CHOICES
 known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
+
+
+def _is_response(field: str) -> bool:
+    return field.startswith("response") or field in (CHOSEN, REJECTED)
 
 
 def _shown(value: Any) -> str:

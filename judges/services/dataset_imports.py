@@ -28,7 +28,8 @@ from annotation.importers.images import read_generic_with_images, table_and_imag
 from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.importers.preview import items_shown, shown_document, shown_of
 from annotation.kinds.shown import ShownItem
-from annotation.models import Dataset, User
+from annotation.models import User
+from annotation.selectors.datasets import dataset_exists, mapping_kept
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import (
     DatasetImportError,
@@ -254,7 +255,7 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
     with _left_out(job) as left:
         bundle = _bundle(job, mapping, left if job.skip_bad_rows else Faults(), heart)
     total = len(bundle.items) + len(bundle.labels)
-    is_new = not Dataset.objects.filter(name=job.dataset_name).exists()
+    is_new = not dataset_exists(job.dataset_name)
     try:
         with transaction.atomic():
             imported, judged = bundle_import(
@@ -300,8 +301,8 @@ def _bundle(job: DatasetImport, mapping: TableMapping, faults: Faults, heart: He
 
 def _saved(job: DatasetImport) -> TableMapping | None:
     """The mapping by which the dataset's earlier file was read, if it is theirs."""
-    dataset = Dataset.objects.filter(name=job.dataset_name, owner=job.requested_by).first()
-    return mapping_of(dataset.mapping) if dataset is not None and dataset.mapping else None
+    kept = mapping_kept(job.dataset_name, owner=job.requested_by)
+    return None if kept is None else mapping_of(kept)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from io import BytesIO
 from itertools import cycle
 from typing import Any
 
@@ -35,6 +36,7 @@ from annotation.services.quality import enrollment_suspend, item_report, message
 from annotation.services.studies import study_update
 from annotation.services.webhooks import webhook_create
 from judges.models import ExportJob, Orders, Sweep
+from judges.services.dataset_imports import dataset_import_request
 from judges.services.export_jobs import export_request
 from judges.services.exports import ExportOptions, ExportSubject
 from judges.services.judge_uploads import judge_upload_create
@@ -153,6 +155,9 @@ NO_PAGES = {
     "metaeval:paper-picture": "a file, and a part of `paper-detail`",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
+    "judges:dataset-import-errors": "a file",
+    "judges:dataset-import-mapping": "a file",
+    "annotation:study-move-on": "takes, leads back",
     "metaeval:label-next-download": "a file",
     "metaeval:tower-download": "a file",
     "metaeval:label-next-send": "takes, leads to the study",
@@ -540,6 +545,11 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield from upload_stops(owner)
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     yield Stop("verdict-import", reverse("judges:verdict-import", args=[dataset.name]))
+    table = BytesIO(
+        b"prompt,response_a,response_b,winner\nWhy?,It is **so**.,It is not.,a\nHow?,Well.,Badly.,none of them\n"
+    )
+    sent = dataset_import_request(user=owner, name="votes.csv", content=table, dataset_name="votes")
+    yield Stop("dataset-import", reverse("judges:dataset-import", args=[sent.pk]))
     yield from item_stops(owner, dataset)
     yield from export_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):
@@ -610,4 +620,5 @@ def staff_stops(owner: User) -> Iterator[Stop]:
         yield Stop(f"adjudicate-{kind}", at("study-adjudicate-item", other.slug, first.pk))
     yield Stop("datasets", at("dataset-list"))
     yield Stop("dataset", at("dataset-detail", other.dataset.name))
+    yield Stop("dataset-versions", at("dataset-versions", other.dataset.name))
     yield Stop("upload", reverse("judges:dataset-upload"))

@@ -1,4 +1,4 @@
-"""Uploading a dataset in a real browser: errors and columns are asked about while the chosen file stays."""
+"""Importing a table in a real browser: columns are mapped, items looked at, and rows with errors left out."""
 
 import pytest
 from django.urls import reverse
@@ -28,47 +28,57 @@ def upload(new_context, live_server):
 
 
 @pytest.mark.parametrize("size", [{}, {"viewport": PHONE}])
-def test_columns_are_mapped_without_choosing_the_file_again(upload, tmp_path, size):
+def test_columns_are_mapped_and_items_looked_at_before_they_are_stored(upload, tmp_path, size):
     file = tmp_path / "odd.csv"
     file.write_text(ODD)
     page = upload(**size)
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_label("Name", exact=True).fill("odd")
-    page.get_by_role("button", name="Import dataset").click()
+    page.get_by_role("button", name="Check file").click()
     expect(page.get_by_role("heading", name="Columns", exact=True)).to_be_visible()
     assert_no_sideways_scroll(page)
     for column, field in COLUMNS.items():
         page.get_by_label(column, exact=True).select_option(label=field)
     page.get_by_label("A very long name of the first answer").select_option(label="Response 1")
-    page.get_by_role("button", name="Import dataset").click()
+    page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("Ready to import")).to_be_visible()
+    page.get_by_role("link", name="Item 2", exact=True).click()
+    expect(page.get_by_role("heading", name="Preview: item 2 of 2")).to_be_visible()
+    expect(page.locator(".item-preview")).to_contain_text("How?")
+    assert_no_sideways_scroll(page)
+    assert not Dataset.objects.exists()
+    page.get_by_role("button", name="Import 2 items").click()
+    page.get_by_role("link", name="Open dataset").click()
     expect(page.get_by_role("heading", name="odd", level=1)).to_be_visible()
     assert [item.gold for item in Item.objects.order_by("position")] == [{"choice": 1}, {"choice": 2}]
 
 
-def test_errors_are_listed_and_a_mended_file_is_uploaded(upload, tmp_path):
+def test_rows_with_errors_are_listed_and_left_out_on_request(upload, tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("prompt,chosen,rejected\nWhy?,a,b\nHow?,c\nWho?,d\n")
     page = upload()
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_label("Name", exact=True).fill("pairs")
-    page.get_by_role("button", name="Import dataset").click()
-    expect(page.get_by_role("heading", name="Nothing was stored: 2 errors")).to_be_visible()
-    expect(page.locator("#upload-report")).to_contain_text("pairs.csv, row 3: expected 3 fields")
-    file.write_text("prompt,chosen,rejected\nWhy?,a,b\nHow?,c,d\n")
-    page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Import dataset").click()
-    expect(page.get_by_role("heading", name="pairs", level=1)).to_be_visible()
-    assert Dataset.objects.get().items.count() == 2
+    page.get_by_role("button", name="Check file").click()
+    expect(page.locator("#errors")).to_contain_text("expected 3 fields as in the header, found 2.")
+    page.get_by_label("Leave out the 2 rows with errors").check()
+    page.get_by_role("button", name="Import 1 item").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the 2 rows left out").click()
+    assert download.value.suggested_filename == "pairs.left-out.jsonl"
+    assert download.value.path().read_text().count("\n") == 2
+    assert Dataset.objects.get().versions.get().rows_left_out == 2
 
 
-def test_without_scripts_the_file_is_chosen_again(upload, tmp_path):
+def test_it_works_without_scripts(upload, tmp_path):
     file = tmp_path / "odd.csv"
     file.write_text("Question,response_1,response_2\nWhy?,a,b\n")
     page = upload(java_script_enabled=False)
-    for name in ("odd", "odd"):
-        page.get_by_label("File", exact=True).set_input_files(file)
-        page.get_by_label("Name", exact=True).fill(name)
-        if page.get_by_role("heading", name="Columns", exact=True).is_visible():
-            page.get_by_label("Question", exact=True).select_option(label="Instruction (prompt)")
-        page.get_by_role("button", name="Import dataset").click()
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_label("Name", exact=True).fill("odd")
+    page.get_by_role("button", name="Check file").click()
+    page.get_by_label("Question", exact=True).select_option(label="Instruction (prompt)")
+    page.get_by_role("button", name="Check again").click()
+    page.get_by_role("button", name="Import 1 item").click()
+    page.get_by_role("link", name="Open dataset").click()
     expect(page.get_by_role("heading", name="odd", level=1)).to_be_visible()

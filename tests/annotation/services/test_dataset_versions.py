@@ -134,7 +134,7 @@ class TestStudy:
         assert sorted(found.items.external_id) == ["p0", "p1", "p2", "p3"]
         assert len(found.labels.item) == 4
         page = text_of(client_of(cast.alice).get("/studies/mine/"))
-        assert "goes on with version 1 of its dataset" in page
+        assert "stays at version 1 of its dataset" in page
         assert "3 of its items have changed or gone since" in page
 
     def test_figures_of_the_dataset_leave_out_labels_on_what_changed(self, cast, study, tmp_path):
