@@ -73,4 +73,6 @@ def judge_grades(
         return own, GRADES
     if probability is not None and not np.isnan(probability).all():
         return np.where(np.isnan(verdicts), np.nan, 2 * MOST * (probability - 0.5)), GRADES
-    return (None if np.isnan(scored).all() else scored), SCORE_DIFFERENCES
+    if np.isnan(scored).all():
+        return None, GRADES
+    return scored, SCORE_DIFFERENCES

@@ -191,7 +191,7 @@ class TestGradesOfRows:
         found, scale = judge_grades(verdicts, None, scores)
         np.testing.assert_equal(found, [[6.0], [NAN], [NAN], [NAN]])
         assert scale == SCORE_DIFFERENCES
-        assert judge_grades(verdicts, None, [])[0] is None
+        assert judge_grades(verdicts, None, []) == (None, "grade")
 
 
 @pytest.mark.django_db
