@@ -1,5 +1,6 @@
 """What changed from one version of a dataset to another: items added, removed and changed, field by field."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,11 @@ class ItemFieldChange:
     field: str
     before: Any
     now: Any
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Both as a page shows them: text as it is, anything else as JSON."""
+        return _words(self.before), _words(self.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,12 @@ def _contents(items: QuerySet[Item]) -> dict[str, tuple[int, dict[str, Any]]]:
         said |= {"gold": item.gold, "explanation": item.explanation, "metadata": item.metadata}
         found[item.external_id] = (item.pk, said)
     return found
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _fields(before: dict[str, Any], now: dict[str, Any]) -> Iterator[ItemFieldChange]:
