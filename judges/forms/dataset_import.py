@@ -1,14 +1,15 @@
 """What the columns of a file of items are, as somebody answers it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
-from annotation.importers.columns import FIELD_CHOICES, LABEL, OF_COLUMN, PREFERENCE
+from annotation.importers.fields import FIELD_CHOICES, LABEL, LEAVE_OUT, OF_COLUMN, PREFERENCE
 from annotation.importers.guessing import criteria_for
-from annotation.importers.mapping import LEAVE_OUT, MAX_WORDS, TableMapping, folded, mapping_of
+from annotation.importers.mapping import MAX_WORDS, TableMapping, folded, mapping_of
 from annotation.kinds import kind_choices
 from judges.models import DatasetImport
 
@@ -93,8 +94,11 @@ class MappingForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        columns, values = dict(self.now.columns), {}
-        for row in self.rows:
+        rows = self.rows
+        asked = {row["name"] for row in rows}
+        columns = dict(self.now.columns)
+        values = {name: words for name, words in self.now.values.items() if name not in asked}
+        for row in rows:
             columns[row["name"]] = row["chosen"]
             if row["words"].strip() and row["has_words"]:
                 try:
@@ -110,10 +114,15 @@ class MappingForm(forms.Form):
             categories = before | {
                 "list": [known.get(name, name) for name in listed], "several": bool(data.get("several")),
             }  # fmt: skip
-        mapping = TableMapping(columns, data.get("kind", ""), values, None, categories)
         criteria = criteria_for(TableMapping(columns, criteria=self.now.criteria))
-        declared = None if self.job.criteria else criteria or self.now.criteria
-        self.mapping = TableMapping(mapping.columns, mapping.kind, values, declared, categories)
+        self.mapping = replace(
+            self.now,
+            columns=columns,
+            kind=data.get("kind", ""),
+            values=values,
+            criteria=None if self.job.criteria else criteria or self.now.criteria,
+            categories=categories,
+        )
         return data
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from annotation.importers import ImportFileError, read_generic
+from annotation.importers.fields import KEEP
 from annotation.importers.guessing import table_look
-from annotation.importers.mapping import KEEP, TableMapping, mapping_of
+from annotation.importers.mapping import TableMapping, mapping_of
 
 LONG = "This is an answer that is long enough to be one, with the number {} in it."
 
@@ -104,7 +105,7 @@ class TestDocument:
     @pytest.mark.parametrize(
         ("document", "field", "words"),
         [
-            ([], None, "expected a mapping"),
+            ([], None, "expected an object"),
             ({}, "columns", "expected an object"),
             ({"format": "other/2", "columns": {}}, "format", "touchstone.mapping/1"),
             ({"colums": {}}, "colums", "did you mean 'columns'"),
