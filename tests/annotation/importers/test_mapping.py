@@ -77,6 +77,13 @@ class TestGuesses:
         assert (guess.kind, guess.categories) == ("classification", {"list": ["bad", "good"]})
         assert read_generic(path, mapping=guess).items[0].gold == {"categories": {"bad": False, "good": True}}
 
+    def test_a_verdict_that_could_not_be_read_stays_one_beside_words(self, tmp_path: Path) -> None:
+        said = ("left", "right", "left", "tie", "right", "unparsed")
+        rows = [f'Why {n}?,"{LONG.format(n)}","{LONG.format(n + 1)}",{word}' for n, word in enumerate(said)]
+        path = written(tmp_path, "v.csv", "prompt,response_a,response_b,judge:gpt", *rows)
+        bundle = read_generic(path, mapping=table_look(path).guess)
+        assert [one.value and one.value["choice"] for one in bundle.verdicts] == [1, 2, 1, 0, 2, None]
+
     def test_samples_stand_beside_each_column_and_are_short(self, tmp_path: Path) -> None:
         path = written(tmp_path, "s.csv", "a,b", f'"{"x" * 500}",1', '"two\nlines",', "third,1", "fourth,2")
         looks = {one.name: one.samples for one in table_look(path).columns}
