@@ -33,8 +33,7 @@ from annotation.forms.upload import DatasetDocumentationForm
 from annotation.importers import ImportFileError, read_label_rows
 from annotation.importers.errors import LeftOutRows
 from annotation.importers.images import read_generic_with_images
-from annotation.importers.mapping import mapping_of
-from annotation.importers.records import EMPTY
+from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.kinds import KINDS
 from annotation.models import Dataset, DatasetVersion, Item, ItemResponse, Label, Split
 from annotation.selectors.dataset_versions import item_changes, version_changes
@@ -226,14 +225,15 @@ def _imported(
     def keep(error: ImportFileError) -> None:
         left_out.append({"row": error.row, "field": error.field, "reason": error.message, "data": error.data})
 
+    mapping = TableMapping() if document is None else mapping_of(document)
     if document is not None:
-        options["mapping"] = mapping_of(document, "mapping").document()
+        options["mapping"] = mapping.document()
     with rows_on_disk("items", rows) as path:
         bundle = read_generic_with_images(
             path,
             image_folder(),
             criteria=() if criteria is None else criteria_set(criteria),
-            mapping=EMPTY if document is None else mapping_of(document),
+            mapping=mapping,
             faults=LeftOutRows(keep) if skips else None,
         )
         if bundle.verdicts:

@@ -6,7 +6,7 @@ any other somebody has to say what it is (`mapping`), or that it is kept as meta
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,76 +17,28 @@ from annotation.importers.errors import (
     UnknownColumnsError,
     quoted,
 )
-from annotation.importers.mapping import KEEP, LEAVE_OUT, TableMapping
-from annotation.importers.rows import Row, close_name, suggestion
+from annotation.importers.fields import (
+    ANNOTATOR,
+    CHOSEN,
+    DECLARATIONS,
+    JUDGE,
+    KEEP,
+    LABEL,
+    LEAVE_OUT,
+    MAPPED,
+    OF_COLUMN,
+    PREFERENCE,
+    RATING,
+    REJECTED,
+    is_field,
+    suggested_field,
+)
+from annotation.importers.mapping import TableMapping
+from annotation.importers.paths import is_path, value_at
+from annotation.importers.rows import Row, close_name
 from annotation.importers.tables import Table
 from annotation.importers.turns import turns_apart
 
-CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
-ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
-OF_COLUMN = ("annotator:", "judge:")
-"""The column holds the labels of one annotator or the verdicts of one judge, whose name is that of the column."""
-RATING = "rating:"
-"""The column holds ratings on the criterion whose key follows; alone, on the one with the name of the column."""
-MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE)
-"""Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
-FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    (
-        "Other",
-        ((KEEP, "Keep as metadata"), (LEAVE_OUT, "Leave out")),
-    ),
-    (
-        "Instruction",
-        (
-            ("instruction", "Instruction (prompt)"),
-            ("context", "Context"),
-            ("conversation", "Conversation before it"),
-            ("reference", "Reference answer"),
-            ("category", "Category"),
-            ("subset", "Subset"),
-            ("instruction_id", "ID of the instruction"),
-        ),
-    ),
-    (
-        "Responses",
-        (
-            ("responses", "List of responses"),
-            ("trace", "Trace or chat messages"),
-            *((f"response_{n}", f"Response {n}") for n in range(1, 5)),
-            *((f"system_{n}", f"Model of response {n}") for n in range(1, 5)),
-            (CHOSEN, "Chosen response (gold)"),
-            (REJECTED, "Rejected response"),
-        ),
-    ),
-    (
-        "Answers",
-        (
-            ("gold", "Gold: 1, 2 or 0 for a tie"),
-            (PREFERENCE, "Preference: 1 to 2; 0 or 1.5 is a tie"),
-            (OF_COLUMN[0], "Labels of one annotator"),
-            (OF_COLUMN[1], "Verdicts of one judge"),
-            (ANNOTATOR, "Annotator of the row"),
-            (LABEL, "Label of this annotator"),
-            (JUDGE, "Judge of the preference"),
-            (RATING, "Ratings on one criterion"),
-            ("labels", "List of labels"),
-            ("verdicts", "List of verdicts"),
-            ("explanation", "Explanation of gold"),
-        ),
-    ),
-    (
-        "Item",
-        (
-            ("id", "ID of the item"),
-            ("kind", "Kind of item"),
-            ("aspects", "Aspects"),
-            ("criteria", "Criteria"),
-            ("categories", "Categories to choose from"),
-            ("metadata", "Metadata (an object)"),
-        ),
-    ),
-)
-"""What a column may be, in words and in groups."""
 TIES = (0, 1.5)
 USUAL: Mapping[str, str] = {
     "prompt": "instruction",
@@ -207,7 +159,7 @@ def columns_resolve(
     names: Sequence[str],
     mapping: TableMapping,
 ) -> dict[str, str]:
-    """The field of each column, by the mapping, the field's own name, or a published layout.
+    """The field of each column and path, by the mapping, the field's own name, or a published layout.
 
     Raises
     ------
@@ -217,8 +169,8 @@ def columns_resolve(
         A mapping of a column that is not there, to no field, or of two columns to one field.
     """
     header = table.header
-    chosen = {column: of_column(field, column) for column, field in mapping.columns.items()}
-    _check_mapping(path, header, chosen, known, names)
+    _check_mapping(path, header, mapping)
+    chosen = mapping.fields_of(header)
     layout = layout_fields(header)
     fields: dict[str, str] = {}
     guesses: dict[str, str] = {}
@@ -226,6 +178,8 @@ def columns_resolve(
     for name in header:
         if name in chosen:
             fields[name] = chosen[name]
+        elif mapping.others is not None:
+            fields[name] = mapping.others
         elif known(name):
             fields[name] = name
         elif name in layout:
@@ -234,8 +188,9 @@ def columns_resolve(
             unknown.append(name)
             continue
         guesses[name] = fields[name]
-    _check_doubles(path, header, fields)
-    if not table.has_header:
+    fields |= {name: field for name, field in chosen.items() if name not in fields}
+    _check_doubles(path, fields, mapping)
+    if not table.has_header and mapping.others is None:
         fields = {**layout, **fields}  # a later row may have what the first ones lack
     errors = []
     for name in unknown:
@@ -247,7 +202,7 @@ def columns_resolve(
         taken = (*fields.values(), *guesses.values())
         guesses[name] = meant if meant and meant not in taken and ":" not in meant else KEEP
         errors.append(_unknown(path, table, name, meant))
-    if header and not _has_instruction(table, fields) and not _declares_only(table):
+    if header and not _has_instruction(table, fields, mapping) and not _declares_only(table):
         errors.append(_no_instruction(path, table))
     if errors:
         raise UnknownColumnsError(
@@ -266,43 +221,70 @@ def is_numbered(name: str) -> bool:
     return _NUMBERED.match(name.strip()) is not None
 
 
-def of_column(field: str, column: str) -> str:
-    """The field of a column; of those that end in a colon, with the name of the column after it."""
-    if field == RATING:
-        return f"{RATING}{criterion_key(column)}"
-    return f"{field}{column}" if field in OF_COLUMN else field
-
-
-def criterion_key(column: str) -> str:
-    """The name of a column as the key of a criterion: letters, digits, hyphens and underscores."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:64] or "rating"
-
-
 def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
     """The row with the fields of the generic format; a refusal of it names the file's own columns."""
     data: dict[str, Any] = {}
     named: dict[str, str] = {}
     kept: dict[str, Any] = {}
-    for column, value in row.data.items():
-        field = fields.get(column, column)
+    for column, value in _cells(row, mapping):
+        field = fields.get(column) or mapping.others or column
         if field == KEEP:
             if value is not None:
                 kept[column] = value
         elif field != LEAVE_OUT:
-            data[field] = mapping.meaning(column, value)
-            named[field] = column
+            if data.get(field) is not None and value is not None:
+                row.fail(column, f"expected one column for {field}; {quoted(named[field])} is it already.")
+            if field not in data or value is not None:
+                data[field], named[field] = mapping.meaning(row, column, value), column
+    if kept or not data.keys() <= set(DECLARATIONS):
+        _constants(row, data, named, mapping)
     # The one row all the way: what is done to its fields here is seen by the next step.
     renamed = Row(row.origin, data, named=named)
     turns_apart(renamed, data)
     if kept:
         data["metadata"] = {**renamed.mapping("metadata"), **kept}
-    if mapping.kind and data.get("kind") is None and not data.keys() <= {"criteria", "categories"}:
-        data["kind"] = mapping.kind
     _ratings(data, named)
     if data.keys() & set(MAPPED):
         _chosen(renamed, data, named)
         _preference(renamed, data, named)
     return renamed
+
+
+def mapped_by_name(row: Row, mapping: TableMapping, known: Callable[[str], bool]) -> Row:
+    """As `mapped`, of a row that belongs to no table: columns that are not named are looked for in it alone.
+
+    Raises
+    ------
+    ImportFileError
+        Also for a column that neither the mapping nor the generic format knows.
+    """
+    fields = mapping.fields_of(row.data)
+    for name, value in row.data.items():
+        if name not in fields and mapping.others is None and not known(name) and value is not None:
+            row.fail(
+                name,
+                "the mapping doesn't say what this is: name it among the columns, or say what becomes of others.",
+            )
+    return mapped(row, fields, mapping)
+
+
+def _cells(row: Row, mapping: TableMapping) -> Iterator[tuple[str, Any]]:
+    """The columns of a row, and what lies in them where the mapping has a path to it."""
+    yield from row.data.items()
+    for name in mapping.columns:
+        if name not in row.data and is_path(name):
+            yield name, value_at(row.data, name)
+
+
+def _constants(row: Row, data: dict[str, Any], named: Mapping[str, str], mapping: TableMapping) -> None:
+    """What every row has; the kind is that of rows that name none."""
+    for field, value in mapping.constants.items():
+        if data.get(field) is not None:
+            found = quoted(data[field])
+            row.fail(named[field], f"expected {field} among the mapping's constants alone, found {found}.")
+        data[field] = value
+    if mapping.kind and data.get("kind") is None:
+        data["kind"] = mapping.kind
 
 
 def _chosen(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
@@ -362,9 +344,9 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         named["gold"] = named.get(field, field)
 
 
-def has_label_rows(fields: Mapping[str, str]) -> bool:
+def has_label_rows(fields: Mapping[str, str], mapping: TableMapping) -> bool:
     """Whether a row is one label or one verdict, so that an item may have several rows."""
-    return bool({ANNOTATOR, JUDGE} & set(fields.values()))
+    return bool({ANNOTATOR, JUDGE} & {*fields.values(), *mapping.constants})
 
 
 def layout_fields(header: Sequence[str]) -> Mapping[str, str]:
@@ -376,28 +358,26 @@ def layout_fields(header: Sequence[str]) -> Mapping[str, str]:
     return {}
 
 
-def _check_mapping(
-    path: Path,
-    header: Sequence[str],
-    mapping: Mapping[str, str],
-    known: Callable[[str], bool],
-    names: Sequence[str],
-) -> None:
-    for column, field in mapping.items():
-        if column not in header:
-            raise ImportFileError(path, None, column, f"there is no such column; found {_some(header)}.")
-        if field not in (KEEP, LEAVE_OUT, *MAPPED) and not known(field) and not field.startswith(RATING):
-            raise ImportFileError(
-                path, None, column, f"{quoted(field)} is no field{suggestion(field, (*names, *MAPPED))}."
-            )
+def _check_mapping(path: Path, header: Sequence[str], mapping: TableMapping) -> None:
+    for column in mapping.missing(header):
+        raise ImportFileError(path, None, column, f"there is no such column; found {_some(header)}.")
+    for column, field in mapping.columns.items():
+        if not is_field(field):
+            raise ImportFileError(path, None, column, f"{quoted(field)} is no field{suggested_field(field)}.")
 
 
-def _check_doubles(path: Path, header: Sequence[str], fields: Mapping[str, str]) -> None:
+def _check_doubles(path: Path, fields: Mapping[str, str], mapping: TableMapping) -> None:
     first: dict[str, str] = {}
-    for column in header:
-        field = fields.get(column, KEEP)
+    for column, field in fields.items():
         if field in (KEEP, LEAVE_OUT):
             continue
+        if field in mapping.constants:
+            raise ImportFileError(
+                path,
+                None,
+                column,
+                f"expected {field} among the mapping's constants alone, found a column too.",
+            )
         if field in first:
             raise ImportFileError(
                 path, None, column, f"expected one column for {field}; {quoted(first[field])} is it already."
@@ -418,9 +398,9 @@ def _row_of(table: Table, name: str) -> int | None:
     return next((row.origin.row for row in table.first if name in row.data), None)
 
 
-def _has_instruction(table: Table, fields: Mapping[str, str]) -> bool:
+def _has_instruction(table: Table, fields: Mapping[str, str], mapping: TableMapping) -> bool:
     """Rows that each have their own fields are asked one by one; a chosen conversation holds the instruction."""
-    found = set(fields.values())
+    found = {*fields.values(), *mapping.constants}
     return bool(found & {"instruction", "trace"}) or not table.has_header or {CHOSEN, REJECTED} <= found
 
 

@@ -6,7 +6,6 @@ Verdicts on a dataset that is stored already have a table of their own, one row 
 `docs/data-format.md` documents it, with examples that the tests import.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,10 +24,21 @@ from annotation.importers.cells import (
     verdict_cells,
 )
 from annotation.importers.chat import read_turns
-from annotation.importers.columns import LABEL, PREFERENCE, RATING, columns_resolve, has_label_rows, mapped
+from annotation.importers.columns import columns_resolve, has_label_rows, mapped
 from annotation.importers.criteria import read_criteria
 from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
+from annotation.importers.fields import (
+    DECLARATIONS,
+    LABEL,
+    NAMES,
+    NESTED,
+    PREFERENCE,
+    RATING,
+    VALUE,
+    is_field_of_format,
+)
 from annotation.importers.mapping import TableMapping, mapping_made
+from annotation.importers.paths import column_of
 from annotation.importers.records import (
     EMPTY,
     CriterionRecord,
@@ -50,40 +60,6 @@ from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 from annotation.kinds.grades import BETWEEN, STRENGTHS, probability_given
 
-FIELDS = (
-    "id",
-    "kind",
-    "category",
-    "subset",
-    "instruction",
-    "instruction_id",
-    "context",
-    "conversation",
-    "reference",
-    "responses",
-    "gold",
-    "explanation",
-    "labels",
-    "verdicts",
-    "aspects",
-    "criteria",
-    "categories",
-    "trace",
-    "metadata",
-)
-NESTED = (
-    "conversation",
-    "trace",
-    "responses",
-    "labels",
-    "verdicts",
-    "aspects",
-    "criteria",
-    "categories",
-    "metadata",
-)
-FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
-VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 INSTRUCTIONS = "instructions"
 """In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
 OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
@@ -91,12 +67,9 @@ OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
 PART_ROWS = 5_000
 """Rows of a part of a file that is read in parts."""
 
-DECLARATIONS = {"criteria", "categories"}
-"""What a row may declare for the rows after it, without being an item."""
-
 COLUMNS = ColumnTypes(
-    known=lambda name: name in FIELDS or FLAT.match(name) is not None,
-    names=(*FIELDS, "response_1", "response_2", "system_1", "system_2", "annotator:NAME", "judge:NAME"),
+    known=is_field_of_format,
+    names=NAMES,
     required=("instruction",),
     json=lambda name: name in NESTED,
     value=lambda name: (
@@ -156,15 +129,43 @@ def read_generic(
     UnknownColumnsError
         ColumnTypes of which somebody has to say what they are.
     """
-    file = Path(path)
-    builder = BundleBuilder(f"generic: {file.name}")
+    return read_tables(
+        [Path(path)], Path(path), "generic", progress, criteria=criteria, mapping=mapping, faults=faults
+    )
+
+
+def read_tables(
+    files: Sequence[Path],
+    source: Path,
+    form: str,
+    progress: Progress | None = None,
+    *,
+    criteria: Sequence[CriterionRecord] = (),
+    mapping: TableMapping | Mapping[str, str] = EMPTY,
+    faults: Faults | None = None,
+) -> DatasetBundle:
+    """As `read_generic`, of a data set whose rows are in several files.
+
+    Parameters
+    ----------
+    source
+        The file or folder that the data set is of.
+    form
+        The name of the format, for where the data set says what it is from.
+    """
+    builder = BundleBuilder(f"{form}: {source.name}")
     builder.criteria.update({record.key: record for record in criteria})
-    faults = Faults() if faults is None else faults
+    faults, mapping = Faults() if faults is None else faults, mapping_made(mapping)
     with faults.reading():
-        for _ in _read(builder, file, mapping_made(mapping), faults, progress):
-            pass
+        for number, file in enumerate(files):
+            for goes_on in _read(builder, file, mapping, faults, progress, declares=number == 0):
+                if not goes_on:
+                    break
+            else:
+                continue
+            break
     faults.check()
-    return builder.finish(file)
+    return builder.finish(source)
 
 
 def read_generic_parts(
@@ -209,11 +210,16 @@ def _read(
     faults: Faults,
     progress: Progress | None,
     *,
+    declares: bool = True,
     each_row: bool = False,
-) -> Iterator[None]:
-    """Add the rows of a file to a builder; yields after each."""
+) -> Iterator[bool]:
+    """Add the rows of a file, and before them what the mapping declares; yields after each.
+
+    The last is False where rows after it would look wrong.
+    """
     rows, long = generic_rows(file, mapping, faults, each_row=each_row)
-    _declare(builder, mapping)
+    if declares:
+        declare(builder, mapping)
     for raw in counted_rows(rows, progress):
         try:
             with builder.whole_row():
@@ -224,16 +230,15 @@ def _read(
             error.data = raw.raw.data
             faults.add(error)
             if raw.has_criteria:
+                yield False
                 return
-        yield
+        yield True
 
 
-def _declare(builder: BundleBuilder, mapping: TableMapping) -> None:
+def declare(builder: BundleBuilder, mapping: TableMapping) -> None:
     """Add what the mapping declares for all rows, as a row of the file would."""
-    said = {"criteria": mapping.criteria, "categories": mapping.categories}
-    data = {field: value for field, value in said.items() if value is not None}
-    if data:
-        item_row_add(builder, Row(Origin("mapping", 0), data), long=False)
+    if mapping.declared:
+        item_row_add(builder, Row(Origin("mapping", 0), mapping.declared), long=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,15 +275,16 @@ def generic_rows(
     table = table_open(file, faults, COLUMNS.known, each_row=each_row)
     mapping = mapping_made(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
-    rows = table.rows(replace(COLUMNS, fields=fields), faults)
-    return (GenericRow(row, fields, mapping) for row in rows), has_label_rows(fields)
+    led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}
+    rows = table.rows(replace(COLUMNS, fields=fields, nested=led_into), faults)
+    return (GenericRow(row, fields, mapping) for row in rows), has_label_rows(fields, mapping)
 
 
 def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     """Add a row of the generic format; with `long`, rows with the same texts are one item."""
     read_criteria(builder, row)
     categories = read_categories(builder, row)
-    if set(row.data) <= DECLARATIONS:
+    if set(row.data) <= set(DECLARATIONS):
         return
     kind = row.get("kind") or DEFAULT_KIND
     if kind == INSTRUCTIONS:

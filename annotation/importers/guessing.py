@@ -5,28 +5,32 @@ A guess is shown to somebody, who confirms or changes it; nothing is imported by
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from annotation.importers.cells import UNPARSED
 from annotation.importers.columns import (
+    is_numbered,
+    layout_fields,
+    shown_cell,
+    usual_field,
+)
+from annotation.importers.errors import ImportFileError, LeftOutRows
+from annotation.importers.fields import (
     ANNOTATOR,
     CHOSEN,
+    KEEP,
     LABEL,
     OF_COLUMN,
     PREFERENCE,
     RATING,
     REJECTED,
     criterion_key,
-    is_numbered,
-    layout_fields,
     of_column,
-    shown_cell,
-    usual_field,
 )
-from annotation.importers.errors import ImportFileError, LeftOutRows
 from annotation.importers.generic import COLUMNS
-from annotation.importers.mapping import KEEP, TableMapping, folded
+from annotation.importers.mapping import TableMapping, folded
 from annotation.importers.tables import table_open
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.checklist import Checklist
@@ -159,16 +163,19 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
         ColumnLook(name, tuple(dict.fromkeys(map(shown_cell, cells[name].values)))[:SAMPLES])
         for name in header
     )
-    if saved is not None and saved.columns.keys() <= set(header):
-        rest = {name: KEEP for name in header if name not in saved.columns and not COLUMNS.known(name)}
-        return TableLook(looks, _replaced(saved, {**saved.columns, **rest}))
+    if saved is not None and not saved.missing(header):
+        named = saved.fields_of(header)
+        rest = {name: saved.others or KEEP for name in header if name not in named}
+        if saved.others is None:
+            rest = {name: field for name, field in rest.items() if not COLUMNS.known(name)}
+        return TableLook(looks, replace(saved, columns={**saved.columns, **rest}))
     return TableLook(looks, _guess(header, cells))
 
 
 def table_fits(path: Path, mapping: TableMapping) -> bool:
     """Whether a file has the columns of a mapping; False for one that cannot be read, which its reader refuses."""
     try:
-        return mapping.columns.keys() <= {column.name for column in table_look(path).columns}
+        return not mapping.missing([column.name for column in table_look(path).columns])
     except ImportFileError:
         return False
 
@@ -182,10 +189,6 @@ def criteria_for(mapping: TableMapping) -> list[dict[str, Any]] | None:
         if field.startswith(RATING)
     }
     return [declared.get(key) or _criterion(column) for key, column in rated.items()] or None
-
-
-def _replaced(mapping: TableMapping, columns: Mapping[str, str]) -> TableMapping:
-    return TableMapping(columns, mapping.kind, mapping.values, mapping.criteria, mapping.categories)
 
 
 class _Fields:
@@ -332,12 +335,14 @@ def _completed(fields: _Fields, cells: Mapping[str, _Cells]) -> TableMapping:
             if not isinstance(value, list)
         }
         categories = {"list": sorted(found)}
-    values = {}
+    values: dict[str, dict[str, Any]] = {}
     if kind == Pairwise.name:
         for name in said:
             words = [word for word in dict.fromkeys(cells[name].words) if word in WINNERS]
             if words and cells[name].are_winners():
                 values[name] = {word: WINNERS[word] for word in (*words, *(_others(words)))}
+                if fields.of[name].startswith(OF_COLUMN[1]):
+                    values[name][UNPARSED] = UNPARSED
     columns = {name: fields.of[name] for name in fields.header}
     return TableMapping(columns, kind, values, criteria, categories)
 

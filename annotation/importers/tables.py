@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -42,7 +42,8 @@ class ColumnTypes:
     """What the columns of a table mean, for the formats that cannot say it themselves.
 
     `json` hold JSON text, `value` hold a number, a JSON object or a word, `text` keep an empty cell as the
-    empty text where elsewhere it means "nothing". `fields` say which field a column of another name is.
+    empty text where elsewhere it means "nothing". `fields` say which field a column of another name is, `nested`
+    are columns of JSON text whatever they are.
     """
 
     known: Callable[[str], bool]
@@ -53,9 +54,10 @@ class ColumnTypes:
     text: Callable[[str], bool] = never
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     any_of: tuple[str, ...] = ()
+    nested: Collection[str] = ()
 
     def is_json(self, name: str) -> bool:
-        return self.json(self.fields.get(name, name))
+        return name in self.nested or self.json(self.fields.get(name, name))
 
     def is_value(self, name: str) -> bool:
         return self.value(self.fields.get(name, name))

@@ -5,16 +5,17 @@ aspect, or `ranks`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.domain.scales import NOT_APPLICABLE
-from annotation.importers.columns import LEAVE_OUT
+from annotation.importers.fields import LEAVE_OUT
+from annotation.importers.mapping import TableMapping
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
-from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
@@ -66,7 +67,7 @@ def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield RANKS, [{"value": name, "rank": rank} for name, rank in value[RANKS].items()]
 
 
-def read_argilla(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -> DatasetBundle:
+def read_argilla(path: str | Path, mapping: TableMapping | None = None) -> DatasetBundle:
     """Read records with the fields of the generic format, and responses as `argilla_write` has them.
 
     Parameters
@@ -74,21 +75,27 @@ def read_argilla(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -> Dat
     mapping : optional
         What the fields, metadata and questions of a project of one's own are here.
     """
-    return bundle_of_rows(Path(path), "argilla", partial(_row, mapping))
+    return bundle_of_rows(Path(path), "argilla", partial(_row, mapping), mapping)
 
 
-def _row(mapping: FileMapping, row: Row) -> Row:
+def _row(mapping: TableMapping | None, row: Row) -> Row:
+    asked = mapping or TableMapping()
     values: dict[str, dict[str, Any]] = {}
     responses = row.mapping("responses")
     for name in responses:
         for number, one in enumerate(row.within("responses", responses).items(name)):
             answer = row.within(f"responses.{name}[{number}]", one)
             who = answer.identifier("user_id")
-            said = mapping.value(row, name, answer.get("value"))
-            _add(values.setdefault(who, {}), mapping.question(name), said, answer)
-    data = row.mapping("metadata") | row.mapping("fields") | {"id": row.identifier("id")}
+            said = asked.answer(answer, name, answer.get("value"))
+            _add(values.setdefault(who, {}), asked.question(name), said, answer)
+    data = row.mapping("metadata") | row.mapping("fields")
+    own = {"id": row.identifier("id")}
     labels = [{"annotator": who, "value": value} for who, value in values.items() if value]
-    return row_of_fields(row, data, labels, mapping)
+    if mapping is None or "id" in mapping.columns:
+        return row_of_fields(row, data | own, labels, mapping)
+    # What becomes of other columns says nothing of the record's own name.
+    found = row_of_fields(row, data, labels, mapping)
+    return replace(found, data={**own, **found.data})
 
 
 def _add(value: dict[str, Any], question: str, said: Any, answer: Row) -> None:

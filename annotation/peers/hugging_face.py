@@ -14,13 +14,14 @@ from annotation.importers.archives import folder_or_zip
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.files import read_document
 from annotation.importers.folders import table_files
+from annotation.importers.generic import read_tables
+from annotation.importers.mapping import TableMapping, mapping_read
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import Progress, Row, one_of
-from annotation.peers.mapped_rows import read_tables
-from annotation.peers.mapping import FileMapping, mapping_file_read
 from web.yaml_text import YamlError, yaml_read
 
-CARD, DICT, STATE, MAPPING = "README.md", "dataset_dict.json", "state.json", "touchstone.json"
+CARD, DICT, STATE = "README.md", "dataset_dict.json", "state.json"
+MAPPINGS = ("touchstone.yaml", "touchstone.yml", "touchstone.json")
 MAX_CARD = 2**20
 FRONT = re.compile(r"\A---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
 SPLITS = {
@@ -43,7 +44,7 @@ class DataFolder:
 def read_hugging_face(
     path: str | Path,
     *,
-    mapping: FileMapping | None = None,
+    mapping: TableMapping | None = None,
     config: str | None = None,
     splits: Sequence[str] = (),
     progress: Progress | None = None,
@@ -53,7 +54,7 @@ def read_hugging_face(
     Parameters
     ----------
     mapping : optional
-        What the columns are. Default: ``touchstone.json`` in the folder; without it they are those of the generic
+        What the columns are. Default: the first of `MAPPINGS` in the folder; without it they are those of the generic
         format or of a published layout.
     config : optional
         Needed where the folder has several and none is its default.
@@ -70,9 +71,10 @@ def read_hugging_face(
         folder = _inner(root, path)
         found = data_folder(folder)
         files = _chosen(folder, found, config, splits)
-        if mapping is None and (folder / MAPPING).is_file():
-            mapping = mapping_file_read(folder / MAPPING)
-        return read_tables(files, path, "huggingface", mapping, progress)
+        inside = next((folder / name for name in MAPPINGS if (folder / name).is_file()), None)
+        if mapping is None:
+            mapping = TableMapping() if inside is None else mapping_read(inside)
+        return read_tables(files, path, "huggingface", progress, mapping=mapping)
 
 
 def folder_licence(path: str | Path) -> str:
@@ -229,7 +231,7 @@ def _by_name(folder: Path) -> dict[str, list[Path]]:
     """All tables, by the split that a word in their path says; without a word they are one split."""
     found: dict[str, list[Path]] = {}
     for file in table_files(folder):
-        if file.name == MAPPING:
+        if file.name in MAPPINGS:
             continue
         words = re.split(r"[^a-z]+", file.relative_to(folder).as_posix().lower())
         split = next((SPLITS[word] for word in reversed(words) if word in SPLITS), DEFAULT_SPLIT)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from annotation.domain.scales import NOT_APPLICABLE
-from annotation.importers.columns import LEAVE_OUT
+from annotation.importers.fields import LEAVE_OUT
+from annotation.importers.mapping import TableMapping
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.peers.items import PeerItem
-from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
 
 SIDES = {1: "left", 2: "right"}
@@ -88,7 +88,7 @@ def _control(part: str) -> str:
     return f"{PART}{part}"
 
 
-def read_label_studio(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -> DatasetBundle:
+def read_label_studio(path: str | Path, mapping: TableMapping | None = None) -> DatasetBundle:
     """Read tasks with the fields of the generic format in `data` and annotations as `label_studio_write` has them.
 
     Parameters
@@ -96,10 +96,10 @@ def read_label_studio(path: str | Path, mapping: FileMapping = NOTHING_MAPPED) -
     mapping : optional
         What the data and the controls (`from_name`) of a project of one's own are here.
     """
-    return bundle_of_rows(Path(path), "label-studio", partial(_row, mapping))
+    return bundle_of_rows(Path(path), "label-studio", partial(_row, mapping), mapping)
 
 
-def _row(mapping: FileMapping, row: Row) -> Row:
+def _row(mapping: TableMapping | None, row: Row) -> Row:
     data = row.mapping("data")
     names = row.mapping("meta").get("annotators")
     people = names if isinstance(names, dict) else {}
@@ -109,14 +109,14 @@ def _row(mapping: FileMapping, row: Row) -> Row:
         by = annotation.get("completed_by")
         if isinstance(by, dict):
             by = by.get("email") or by.get("id")
-        said = _value(annotation, mapping)
+        said = _value(annotation, mapping or TableMapping())
         if annotation.get("was_cancelled") or not said:
             continue
         labels.append({"annotator": str(people.get(str(by), by)), "value": said})
     return row_of_fields(row, data, labels, mapping)
 
 
-def _value(annotation: Row, mapping: FileMapping) -> dict[str, Any]:
+def _value(annotation: Row, mapping: TableMapping) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for number, one in enumerate(annotation.items("result")):
         result = annotation.within(f"result[{number}]", one)
@@ -124,7 +124,7 @@ def _value(annotation: Row, mapping: FileMapping) -> dict[str, Any]:
         name = mapping.question(given)
         choices = said.get("choices")
         chosen = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-        if given in mapping.values:
+        if given in mapping.answers:
             said, chosen = _meant(result, mapping, given, said, chosen)
         if name == LEAVE_OUT:
             continue
@@ -156,13 +156,13 @@ def _value(annotation: Row, mapping: FileMapping) -> dict[str, Any]:
 
 
 def _meant(
-    result: Row, mapping: FileMapping, name: str, said: dict[str, Any], chosen: Any
+    result: Row, mapping: TableMapping, name: str, said: dict[str, Any], chosen: Any
 ) -> tuple[dict[str, Any], Any]:
     """What the words of a control mean: its choice, the side that it selects, its rating or its number."""
     for key in ("selected", "rating", "number"):
         if key in said:
-            meant = mapping.value(result, name, said[key])
+            meant = mapping.answer(result, name, said[key])
             return ({}, meant) if key == "selected" else ({**said, key: meant}, chosen)
-    meant = mapping.value(result, name, chosen)
+    meant = mapping.answer(result, name, chosen)
     # A choice of words may be a rating.
     return ({"rating": meant} if isinstance(meant, int | float) else {}), meant

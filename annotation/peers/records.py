@@ -1,20 +1,21 @@
 """What the files of other annotation tools have in common: an item as flat fields of the generic format, and back."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.importers.build import BundleBuilder
+from annotation.importers.columns import mapped_by_name
 from annotation.importers.errors import Faults
 from annotation.importers.files import parse_json
-from annotation.importers.generic import COLUMNS, item_row_add
+from annotation.importers.generic import COLUMNS, declare, item_row_add
+from annotation.importers.mapping import TableMapping
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import json_rows
 from annotation.peers.items import PeerItem
-from annotation.peers.mapping import NOTHING_MAPPED, FileMapping
 
 JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria", "categories")
 """Fields that are JSON text in files whose fields hold text alone."""
@@ -44,16 +45,18 @@ def row_of_fields(
     row: Row,
     data: Mapping[str, Any],
     labels: list[dict[str, Any]],
-    mapping: FileMapping = NOTHING_MAPPED,
+    mapping: TableMapping | None = None,
 ) -> Row:
     """A row of the generic format from fields and labels; fields of other names are left out, or are mapped."""
     given = Row(row.origin, data)
-    known = json_fields(given if mapping is NOTHING_MAPPED else mapping.row(given))
+    if mapping is not None:
+        given = mapped_by_name(given, mapping, COLUMNS.known)
+    known = json_fields(given)
     fields = {name: value for name, value in known.items() if COLUMNS.known(name) and value not in (None, "")}
     for name in known:
         if name.startswith("response_") and COLUMNS.known(name):
             fields[name] = known[name] or ""
-    return Row(row.origin, fields | ({"labels": labels} if labels else {}))
+    return Row(row.origin, fields | ({"labels": labels} if labels else {}), named=given.named)
 
 
 def json_fields(row: Row) -> dict[str, Any]:
@@ -65,9 +68,13 @@ def json_fields(row: Row) -> dict[str, Any]:
     return fields
 
 
-def bundle_of_rows(path: Path, source: str, read: Any) -> DatasetBundle:
+def bundle_of_rows(
+    path: Path, source: str, read: Callable[[Row], Row], mapping: TableMapping | None = None
+) -> DatasetBundle:
     """A bundle of the objects of a JSON list, each read by `read` into a row of the generic format."""
     builder, faults = BundleBuilder(f"{source}: {path.name}"), Faults()
+    if mapping is not None:
+        declare(builder, mapping)
 
     def add(row: Row) -> None:
         item_row_add(builder, read(row), False)

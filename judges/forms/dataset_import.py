@@ -1,14 +1,23 @@
 """What the columns of a file of items are, as somebody answers it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
-from annotation.importers.columns import CHOSEN, FIELD_CHOICES, LABEL, OF_COLUMN, PREFERENCE, REJECTED
+from annotation.importers.fields import (
+    CHOSEN,
+    FIELD_CHOICES,
+    LABEL,
+    LEAVE_OUT,
+    OF_COLUMN,
+    PREFERENCE,
+    REJECTED,
+)
 from annotation.importers.guessing import criteria_for
-from annotation.importers.mapping import LEAVE_OUT, MAX_WORDS, TableMapping, folded, mapping_of
+from annotation.importers.mapping import MAX_WORDS, TableMapping, folded, mapping_of
 from annotation.kinds import kind_choices
 from judges.models import DatasetImport
 
@@ -93,8 +102,11 @@ class MappingForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        columns, values = dict(self.now.columns), {}
-        for row in self.rows:
+        rows = self.rows
+        asked = {row["name"] for row in rows}
+        columns = dict(self.now.columns)
+        values = {name: words for name, words in self.now.values.items() if name not in asked}
+        for row in rows:
             columns[row["name"]] = row["chosen"]
             if row["words"].strip() and row["has_words"]:
                 try:
@@ -114,8 +126,14 @@ class MappingForm(forms.Form):
         if kind == self.now.kind == INSTRUCTIONS[0] and any(map(_is_response, columns.values())):
             kind = ""  # it was guessed before there was a response
         criteria = criteria_for(TableMapping(columns, criteria=self.now.criteria))
-        declared = None if self.job.criteria else criteria or self.now.criteria
-        self.mapping = TableMapping(columns, kind, values, declared, categories)
+        self.mapping = replace(
+            self.now,
+            columns=columns,
+            kind=kind,
+            values=values,
+            criteria=None if self.job.criteria else criteria or self.now.criteria,
+            categories=categories,
+        )
         return data
 
 

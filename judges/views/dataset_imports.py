@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation.forms.upload import GENERIC, DatasetUploadForm
+from annotation.forms.upload import DatasetUploadForm
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.importers.mapping import mapping_of
 from annotation.models import Dataset
+from annotation.peers.formats import GENERIC
 from annotation.services.datasets import DatasetImportError
 from annotation.views.item_preview import item_preview
 from judges.forms.dataset_import import MappingForm, field_choices, known_fields

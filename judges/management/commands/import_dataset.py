@@ -23,7 +23,7 @@ from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.guessing import table_fits
 from annotation.importers.images import read_generic_parts_with_images, read_generic_with_images
-from annotation.importers.mapping import TableMapping, mapping_of
+from annotation.importers.mapping import TableMapping, mapping_of, mapping_read
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
@@ -31,7 +31,6 @@ from annotation.peers.argilla import read_argilla
 from annotation.peers.formats import FORMATS, GENERIC, HUGGING_FACE, TRACES
 from annotation.peers.hugging_face import folder_licence, read_hugging_face
 from annotation.peers.label_studio import read_label_studio
-from annotation.peers.mapping import mapping_file_read
 from annotation.selectors.datasets import mapping_kept
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
@@ -39,13 +38,12 @@ from annotation.services.datasets import DatasetImportError, count, file_hash, i
 from annotation.services.images import image_folder
 from judges.services.dataset_imports import left_out_rows
 from judges.services.judgments import parts_import
-from web.yaml_text import YamlError, yaml_read
 
 # Options of some kinds alone, with these kinds; and those that count something, with what they count.
 OWN_OPTIONS: dict[str, tuple[str, ...]] = {
     "labels_per_item": ("alpaca-human",),
     "criteria": (GENERIC, *TRACES),
-    "map": (GENERIC,),
+    "map": (GENERIC, HUGGING_FACE),
     "mapping": (GENERIC, HUGGING_FACE, "argilla", "label-studio"),
     "skip_bad_rows": (GENERIC,),
     "metrics": ("judge-bench-nlp",),
@@ -126,14 +124,15 @@ class Command(BaseCommand):
             "--map",
             nargs="+",
             metavar="COLUMN=FIELD",
-            help="generic: the field of a column with another name; 'metadata' keeps it there, '-' leaves it out.",
+            help="generic, huggingface: the field of a column with another name; 'metadata' keeps it there, '-' "
+            "leaves it out.",
         )
         parser.add_argument(
             "--mapping",
             metavar="FILE",
-            help="generic: what the columns are, as YAML or JSON, such as the import page writes. What --map says "
-            "goes before it. Default: that of the dataset's earlier file, where it fits. Also of huggingface, argilla "
-            "and label-studio.",
+            help="generic, huggingface, argilla, label-studio: what the columns are, as YAML or JSON, such as the "
+            "import page writes. What --map says goes before it. Default: of generic, that of the dataset's earlier "
+            "file, where it fits; of huggingface, touchstone.yaml or touchstone.json in the folder.",
         )
         parser.add_argument(
             "--skip-bad-rows",
@@ -174,7 +173,12 @@ class Command(BaseCommand):
             if options["kind"] == GENERIC:
                 self._import_generic(options)
                 return
-            self._import(options, [self._read(options)])
+            self._check_options(options)
+            mapping = _mapping(options)
+            saved = {}
+            if mapping is not None and options["kind"] == HUGGING_FACE:
+                saved["mapping"] = mapping.document()  # of annotation tools it says nothing of a later table
+            self._import(options, [self._read(options, mapping)], **saved)
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
@@ -204,7 +208,7 @@ class Command(BaseCommand):
         self._check_options(options)
         path, skips = Path(options["path"]), options["skip_bad_rows"] is not None
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
-        mapping = _mapping(options)
+        mapping = _mapping(options) or _saved(options)
         digest = ""
         if path.is_file():
             asked_how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
@@ -215,7 +219,7 @@ class Command(BaseCommand):
                 self.stdout.write(known.summary())
                 return
         name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
-        saved = {"mapping": mapping.document()} if mapping.columns or mapping.kind else {}
+        saved = {} if mapping.is_empty else {"mapping": mapping.document()}
         with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
             left = left_out_rows(out)
             how: dict[str, Any] = {
@@ -248,9 +252,8 @@ class Command(BaseCommand):
                     f"--{name.replace('_', '-')} is an option of {one_of(owners)}, not of {kind}."
                 )
 
-    def _read(self, options: dict[str, Any]) -> DatasetBundle:
+    def _read(self, options: dict[str, Any], mapping: TableMapping | None) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
-        self._check_options(options)
         if kind == "alpaca-human":
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
         if kind == "judge-bench-nlp":
@@ -261,7 +264,6 @@ class Command(BaseCommand):
             criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
             judged = options["judge_by"] or TraceOptions().judged
             return TRACES[kind](path, TraceOptions(judged, options["hide"] or (), criteria))
-        mapping = None if options["mapping"] is None else mapping_file_read(options["mapping"])
         if kind == HUGGING_FACE:
             return read_hugging_face(
                 path,
@@ -303,21 +305,15 @@ class Command(BaseCommand):
             self.stderr.write(f"{done:,} {what}")
 
 
-def _mapping(options: dict[str, Any]) -> TableMapping:
-    """The mapping of `--mapping`, with what `--map` says of single columns before it."""
+def _mapping(options: dict[str, Any]) -> TableMapping | None:
+    """The mapping of `--mapping`, with what `--map` says of single columns before it; None without either."""
     try:
         said = read_mapping(options["map"] or ())
     except ValueError as error:
         raise CommandError(f"--map: {error}.") from None
-    if options["mapping"] is None and not said:
-        return _saved(options)
     if options["mapping"] is None:
-        return TableMapping(columns=said)
-    path = Path(options["mapping"])
-    try:
-        found = mapping_of(yaml_read(path.read_text(encoding="utf-8")), path)
-    except (OSError, UnicodeDecodeError, YamlError) as error:
-        raise CommandError(f"--mapping: {path}: {error}") from None
+        return TableMapping(columns=said) if said else None
+    found = mapping_read(options["mapping"])
     return replace(found, columns={**found.columns, **said})
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.mapping import KEEP, LEAVE_OUT
+from annotation.importers.fields import KEEP, LEAVE_OUT
 from annotation.kinds import KINDS
 from judges.engine.works import Row, Sink
 from judges.services.judge_files import judge_of_file

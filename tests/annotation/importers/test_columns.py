@@ -10,7 +10,7 @@ import pytest
 from annotation.importers import ImportFileError, read_alpaca_human, read_generic
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import MAX_ERRORS, RefusedFileError, UnknownColumnsError
-from annotation.importers.mapping import KEEP, LEAVE_OUT
+from annotation.importers.fields import KEEP, LEAVE_OUT
 
 TEXTS = ("instruction", "response_1", "response_2")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from annotation.importers import DatasetBundle, ImportFileError
+from annotation.importers.mapping import TableMapping
 from annotation.peers.hugging_face import folder_licence, read_hugging_face
-from annotation.peers.mapping import FileMapping
 from tests.annotation.importers.benchmarks import Row, write_json, write_lines
 from tests.cases import over
 
@@ -19,7 +20,7 @@ from tests.cases import over
 pytestmark = pytest.mark.service
 
 COLUMNS = {"question": "instruction", "better": "chosen", "worse": "rejected", "source": "subset"}
-MAPPING = FileMapping(columns=COLUMNS)
+MAPPING = TableMapping(columns=COLUMNS)
 
 
 def pair(word: str) -> Row:
@@ -120,6 +121,23 @@ def test_the_mapping_lies_in_the_folder(tmp_path):
     write_lines(tmp_path / "pairs.jsonl", pair("One"))
     write_json(tmp_path / "touchstone.json", {"columns": COLUMNS})
     assert asked(read_hugging_face(tmp_path)) == ["One?"]
+    (tmp_path / "touchstone.json").unlink()
+    (tmp_path / "touchstone.yaml").write_text(yaml.safe_dump({"columns": COLUMNS}))
+    assert asked(read_hugging_face(tmp_path)) == ["One?"]
+
+
+def test_what_a_mapping_declares_goes_for_all_files(tmp_path):
+    for name, points in (("a", 4), ("b", 2)):
+        write_lines(tmp_path / f"{name}.jsonl", {"q": f"{name}?", "text": "x", "clear": points})
+    options = {str(point): f"{point}" for point in range(1, 6)}
+    mapping = TableMapping(
+        {"q": "instruction", "text": "response_1", "clear": "rating:"},
+        "rubric",
+        criteria=[{"key": "clear", "question": "Is it clear?", "options": options}],
+    )
+    bundle = read_hugging_face(tmp_path, mapping=mapping)
+    assert [one.gold for one in bundle.items] == [{"ratings": {"clear": 4}}, {"ratings": {"clear": 2}}]
+    assert [one.key for one in bundle.criteria] == ["clear"]
 
 
 def test_columns_of_a_published_layout_need_no_mapping(tmp_path):
@@ -232,7 +250,7 @@ WRONG = [
             write_lines(folder / "a.jsonl", pair("One")),
             write_json(folder / "touchstone.json", {"columns": {"question": "x"}}),
         ),
-        "touchstone.json, row 1, field columns.question: 'x' is no field",
+        "touchstone.json, field columns.question: 'x' is no field",
         {"mapping": None},
     ),
 ]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from annotation.importers import ImportFileError, read_generic
+from annotation.importers.fields import KEEP
 from annotation.importers.guessing import table_look
-from annotation.importers.mapping import KEEP, TableMapping, mapping_of
+from annotation.importers.mapping import TableMapping, mapping_of
 
 LONG = "This is an answer that is long enough to be one, with the number {} in it."
 
@@ -76,6 +77,13 @@ class TestGuesses:
         assert (guess.kind, guess.categories) == ("classification", {"list": ["bad", "good"]})
         assert read_generic(path, mapping=guess).items[0].gold == {"categories": {"bad": False, "good": True}}
 
+    def test_a_verdict_that_could_not_be_read_stays_one_beside_words(self, tmp_path: Path) -> None:
+        said = ("left", "right", "left", "tie", "right", "unparsed")
+        rows = [f'Why {n}?,"{LONG.format(n)}","{LONG.format(n + 1)}",{word}' for n, word in enumerate(said)]
+        path = written(tmp_path, "v.csv", "prompt,response_a,response_b,judge:gpt", *rows)
+        bundle = read_generic(path, mapping=table_look(path).guess)
+        assert [one.value and one.value["choice"] for one in bundle.verdicts] == [1, 2, 1, 0, 2, None]
+
     def test_samples_stand_beside_each_column_and_are_short(self, tmp_path: Path) -> None:
         path = written(tmp_path, "s.csv", "a,b", f'"{"x" * 500}",1', '"two\nlines",', "third,1", "fourth,2")
         looks = {one.name: one.samples for one in table_look(path).columns}
@@ -104,7 +112,7 @@ class TestDocument:
     @pytest.mark.parametrize(
         ("document", "field", "words"),
         [
-            ([], None, "expected a mapping"),
+            ([], None, "expected an object"),
             ({}, "columns", "expected an object"),
             ({"format": "other/2", "columns": {}}, "format", "touchstone.mapping/1"),
             ({"colums": {}}, "colums", "did you mean 'columns'"),

@@ -273,6 +273,23 @@ class TestApi:
         assert wrong.status_code == 400
         assert "did you mean" in wrong.content.decode()
 
+    def test_a_mapping_has_paths_and_constants(self, cast):
+        pair = {"texts": ["a", "b"], "best": "left"}
+        columns = {
+            "pair.texts[0]": "response_1",
+            "pair.texts[1]": "response_2",
+            "pair.best": {"field": "gold", "values": {"left": 1, "right": 2}},
+        }
+        mapping = {"columns": columns, "constants": {"instruction": "Which is shorter?"}, "others": "-"}
+        body = {"name": "mapped", "items": [{"pair": pair, "id": "x"}], "mapping": mapping}
+        for status in (201, 200):
+            assert self.ask(cast.alice, "post", "datasets/", body).status_code == status
+        item = Item.objects.get()
+        assert (item.instruction.text, item.gold, item.metadata) == ("Which is shorter?", {"choice": 1}, {})
+        assert Dataset.objects.get().mapping == {"format": "touchstone.mapping/1", **mapping}
+        wrong = self.ask(cast.alice, "post", "datasets/", body | {"mapping": mapping | {"others": "keep"}})
+        assert (wrong.status_code, "expected metadata or -" in wrong.content.decode()) == (400, True)
+
     def test_a_study_is_moved_on(self, cast, study, tmp_path):
         next_version(cast, tmp_path)
         answer = self.ask(cast.alice, "post", "studies/mine/version/").json()

@@ -122,7 +122,22 @@ def test_a_hugging_face_folder_with_a_mapping_file(tmp_path: Path) -> None:
         )
     item = Item.objects.get()
     assert (item.gold, item.metadata) == ({"choice": 1}, {"who": "ann"})
-    assert Dataset.objects.get().licence == "cc-by-4.0"
+    dataset = Dataset.objects.get()
+    assert (dataset.licence, dataset.mapping) == ("cc-by-4.0", {"format": "touchstone.mapping/1", **MAPPING})
+    # A later table of the same columns is read by it.
+    table = write_lines(
+        tmp_path / "more.jsonl", {"question": "Three?", "good": "3", "bad": "1", "who": "ben"}
+    )
+    call_command("import_dataset", "generic", str(table), name="hub")
+    assert Item.objects.get(instruction__text="Three?").metadata == {"who": "ben"}
+
+
+def test_single_columns_of_a_hugging_face_folder(tmp_path: Path) -> None:
+    fields = ["question=instruction", "good=chosen", "bad=rejected", "who=metadata"]
+    call_command(
+        "import_dataset", "huggingface", str(_hub(tmp_path)), name="hub", map=fields, data_split=["test"]
+    )
+    assert Item.objects.get().metadata == {"who": "ann"}
 
 
 def test_a_license_that_is_said_comes_first(tmp_path: Path) -> None:
@@ -141,7 +156,7 @@ def test_a_license_that_is_said_comes_first(tmp_path: Path) -> None:
             {"mapping": "m.json"},
             "--mapping is an option of generic, huggingface, argilla or label",
         ),
-        ("generic", {"mapping": "m.json", "map": ["a=id"]}, "either --map or --mapping"),
+        ("argilla", {"map": ["a=id"]}, "--map is an option of generic or huggingface, not of argilla"),
         ("generic", {"config": "x"}, "--config is an option of huggingface, not of generic"),
         ("argilla", {"data_split": ["x"]}, "--data-split is an option of huggingface, not of argilla"),
     ],
@@ -154,15 +169,13 @@ def test_options_of_other_formats_are_refused(kind, options, words) -> None:
 def test_a_table_an_export_of_argilla_and_one_of_label_studio_with_mapping_files(tmp_path: Path) -> None:
     pair = {"q": "One?", "a": "1", "b": "2"}
     columns = {"q": "instruction", "a": "response_1", "b": "response_2"}
-    of_tools = {"columns": columns, "questions": {"best": "choice"}, "values": {"best": {"A": 1, "B": 2}}}
+    words = {"A": 1, "B": 2}
+    of_tools = {"columns": columns, "questions": {"best": {"field": "choice", "values": words}}}
     chosen = {"from_name": "best", "type": "choices", "value": {"choices": ["B"]}}
     files = {
         "generic": (
             write_lines(tmp_path / "votes.jsonl", pair | {"won": "A", "who": "ann"}),
-            {
-                "columns": columns | {"won": "label", "who": "annotator"},
-                "values": {"won": {"A": 1, "B": 2}},
-            },
+            {"columns": columns | {"won": {"field": "label", "values": words}, "who": "annotator"}},
         ),
         "argilla": (
             write_json(

@@ -58,14 +58,14 @@ class TestMapping:
             ("columns: [", "not YAML"),
             ("a: &a [*a]", "alias"),
             ("colums: {}", "did you mean 'columns'"),
-            ("", "expected a mapping"),
+            ("", "the file is empty"),
         ],
     )
     def test_what_is_wrong_is_said_and_nothing_is_stored(self, here, capsys, content, words):
         (here / "bad.yaml").write_text(content)
         with pytest.raises(CommandError, match=words):
             run(capsys, "--mapping", "bad.yaml")
-        with pytest.raises(CommandError, match="No such file"):
+        with pytest.raises(CommandError, match="expected a file; there is none of this name"):
             run(capsys, "--mapping", "none.yaml")
         assert not Dataset.objects.exists()
 

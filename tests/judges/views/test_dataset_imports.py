@@ -250,12 +250,38 @@ class TestMapping:
         content = b"text,verdict\nThe bread was late.,bad\nGood bread.,fine\n"
         job = sent(cast.alice, content, "c.csv")
         chosen = {"field": ["instruction", "gold"], "kind": "classification", "categories": "good\nbad\n"}
+        acted(cast.alice, job, "check", **chosen)
+        # The words are asked for once the column is known to hold values; all of them, if any.
         acted(cast.alice, job, "check", **chosen, **{"words-1": "fine = good"})
-        # The words are asked for once the column is known to hold values.
-        acted(cast.alice, job, "check", **chosen, **{"words-1": "fine = good"})
+        assert "expected fine as in the mapping, found 'bad'" in text_of(read(cast.alice, job))
+        acted(cast.alice, job, "check", **chosen, **{"words-1": "fine = good, bad = bad"})
         acted(cast.alice, job)
         gold = [one.gold["categories"] for one in Item.objects.order_by("position")]
         assert gold == [{"good": False, "bad": True}, {"good": True, "bad": False}]
+
+    def test_paths_constants_and_the_rest_of_a_saved_mapping_stay(self, cast):
+        said = {
+            "columns": {
+                "Pair.first": "response_1",
+                "Pair.second": "response_2",
+                "Pair.best": {"field": "gold", "values": {"left": 1, "right": 2}},
+                "Question": "instruction",
+            },
+            "constants": {"subset": "mail"},
+            "others": "metadata",
+        }
+        mapping = mapping_of(said).document()
+        dataset_make(pairs=0, name="uploaded", owner=cast.alice, mapping=mapping)
+        pair = {"first": "a", "second": "b", "best": "right"}
+        job = sent(cast.alice, jsonl({"Question": "Why?", "Pair": pair, "id": "x"}))
+        chosen = {row["name"]: row["chosen"] for row in read(cast.alice, job).context["form"].rows}
+        assert chosen == {"Question": "instruction", "Pair": "-", "id": "metadata."}
+        acted(cast.alice, job, "check", field=list(chosen.values()))
+        acted(cast.alice, job)
+        item = Item.objects.get()
+        assert (item.gold, item.instruction.subset, item.metadata) == ({"choice": 2}, "mail", {"id": "x"})
+        kept = Dataset.objects.get().mapping
+        assert kept == mapping | {"columns": mapping["columns"] | {"Pair": "-", "id": "metadata"}}
 
     def test_words_that_say_nothing_are_refused(self, cast):
         job = sent(cast.alice, ODD, "pairs.csv")
