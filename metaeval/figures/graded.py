@@ -29,7 +29,7 @@ from metaeval.stats.crossed_sums import (
 
 NO_GRADE = "no label has a grade"
 NO_GRADE_OF_JUDGE = "the judge's verdicts have no grade"
-OWN_SCALE = "the judge's grades are differences of scores, on a scale of their own"
+OWN_SCALE = "differences of scores, on a scale of their own"
 _NO_GRADED_PAIR = "no item has two labels with a grade"
 _NO_SHARED = "no item has a grade of the judge and of a label"
 _RANGE = (0.0, 2 * MOST)
