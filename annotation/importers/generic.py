@@ -37,7 +37,7 @@ from annotation.importers.fields import (
     VALUE,
     is_field_of_format,
 )
-from annotation.importers.mapping import TableMapping, as_mapping
+from annotation.importers.mapping import TableMapping, table_mapping
 from annotation.importers.paths import column_of
 from annotation.importers.records import (
     EMPTY,
@@ -152,7 +152,7 @@ def read_tables(
     """
     builder = BundleBuilder(f"{form}: {source.name}")
     builder.criteria.update({record.key: record for record in criteria})
-    faults, mapping = Faults() if faults is None else faults, as_mapping(mapping)
+    faults, mapping = Faults() if faults is None else faults, table_mapping(mapping)
     with faults.reading():
         for number, file in enumerate(files):
             if not _read(builder, file, mapping, faults, progress, declares=number == 0):
@@ -226,7 +226,7 @@ def generic_rows(
         As in `table_open`.
     """
     table = table_open(file, faults, COLUMNS.known, each_row=each_row)
-    mapping = as_mapping(mapping)
+    mapping = table_mapping(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}
     rows = table.rows(replace(COLUMNS, fields=fields, nested=led_into), faults)
