@@ -42,6 +42,10 @@ class Judging:
         body = {**document, **({"ask_at": ask_at} if ask_at else {})}
         return cast("Judge", self._api.post("judges/", body))
 
+    def judge_uploads(self, **query: Any) -> Iterator[dict[str, Any]]:
+        """List the files of judges that you sent."""
+        return self._api.pages("judge-uploads/", **query)
+
     def judge_upload(self, files: Mapping[str, str], *, name: str = "") -> dict[str, Any]:
         """Send the files of a judge, texts by path; returns the upload and the judges that it holds."""
         body = {"files": dict(files), **({"name": name} if name else {})}

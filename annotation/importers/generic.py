@@ -37,7 +37,7 @@ from annotation.importers.fields import (
     VALUE,
     is_field_of_format,
 )
-from annotation.importers.mapping import TableMapping, mapping_made
+from annotation.importers.mapping import TableMapping, table_mapping
 from annotation.importers.paths import column_of
 from annotation.importers.records import (
     EMPTY,
@@ -155,7 +155,7 @@ def read_tables(
     """
     builder = BundleBuilder(f"{form}: {source.name}")
     builder.criteria.update({record.key: record for record in criteria})
-    faults, mapping = Faults() if faults is None else faults, mapping_made(mapping)
+    faults, mapping = Faults() if faults is None else faults, table_mapping(mapping)
     with faults.reading():
         for number, file in enumerate(files):
             for goes_on in _read(builder, file, mapping, faults, progress, declares=number == 0):
@@ -192,7 +192,7 @@ def read_generic_parts(
     faults = Faults() if faults is None else faults
     with faults.reading():
         for number, _ in enumerate(
-            _read(builder, file, mapping_made(mapping), faults, progress, each_row=True), 1
+            _read(builder, file, table_mapping(mapping), faults, progress, each_row=True), 1
         ):
             if number % rows == 0:
                 faults.check()
@@ -273,7 +273,7 @@ def generic_rows(
         As in `table_open`.
     """
     table = table_open(file, faults, COLUMNS.known, each_row=each_row)
-    mapping = mapping_made(mapping)
+    mapping = table_mapping(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}
     rows = table.rows(replace(COLUMNS, fields=fields, nested=led_into), faults)

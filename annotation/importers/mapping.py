@@ -174,12 +174,12 @@ def word_of(value: object) -> str:
     return folded(str(value if number is None else number))
 
 
-def mapping_made(given: TableMapping | Mapping[str, str]) -> TableMapping:
+def table_mapping(given: TableMapping | Mapping[str, str]) -> TableMapping:
     """A mapping; of fields by column alone where there is no more to it."""
     return given if isinstance(given, TableMapping) else TableMapping(columns=dict(given))
 
 
-def mapping_read(path: str | Path) -> TableMapping:
+def mapping_file_read(path: str | Path) -> TableMapping:
     """Read a document from a file: JSON by its extension, else YAML.
 
     Raises

@@ -15,7 +15,7 @@ from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.files import read_document
 from annotation.importers.folders import table_files
 from annotation.importers.generic import read_tables
-from annotation.importers.mapping import TableMapping, mapping_read
+from annotation.importers.mapping import TableMapping, mapping_file_read
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import Progress, Row, one_of
 from web.yaml_text import YamlError, yaml_read
@@ -73,7 +73,7 @@ def read_hugging_face(
         files = _chosen(folder, found, config, splits)
         inside = next((folder / name for name in MAPPINGS if (folder / name).is_file()), None)
         if mapping is None:
-            mapping = TableMapping() if inside is None else mapping_read(inside)
+            mapping = TableMapping() if inside is None else mapping_file_read(inside)
         return read_tables(files, path, "huggingface", progress, mapping=mapping)
 
 

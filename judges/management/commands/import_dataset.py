@@ -23,7 +23,7 @@ from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.guessing import table_fits
 from annotation.importers.images import read_generic_parts_with_images, read_generic_with_images
-from annotation.importers.mapping import TableMapping, mapping_of, mapping_read
+from annotation.importers.mapping import TableMapping, mapping_file_read, mapping_of
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
 from annotation.models import Split, User
@@ -313,7 +313,7 @@ def _mapping(options: dict[str, Any]) -> TableMapping | None:
         raise CommandError(f"--map: {error}.") from None
     if options["mapping"] is None:
         return TableMapping(columns=said) if said else None
-    found = mapping_read(options["mapping"])
+    found = mapping_file_read(options["mapping"])
     return replace(found, columns={**found.columns, **said})
 
 

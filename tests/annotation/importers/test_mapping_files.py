@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from annotation.importers import DatasetBundle, ImportFileError, read_generic
-from annotation.importers.mapping import mapping_of, mapping_read
+from annotation.importers.mapping import mapping_file_read, mapping_of
 from annotation.peers.argilla import read_argilla
 from annotation.peers.label_studio import read_label_studio
 from tests.annotation.importers.benchmarks import Row, messages, write_json, write_lines
@@ -47,7 +47,7 @@ MAPPING: dict[str, Any] = {
 
 def read(folder: Path, rows: list[Row], mapping: Any, name: str = "votes.jsonl") -> DatasetBundle:
     file = write_lines(folder / name, *rows)
-    return read_generic(file, mapping=mapping_read(write_json(folder / "mapping.json", mapping)))
+    return read_generic(file, mapping=mapping_file_read(write_json(folder / "mapping.json", mapping)))
 
 
 def test_yaml_says_the_same_as_json(tmp_path):
@@ -56,7 +56,9 @@ def test_yaml_says_the_same_as_json(tmp_path):
     assert "\n      0: 0\n" in text
     for name in ("mapping.yaml", "mapping.yml", "mapping"):
         (tmp_path / name).write_text(text)
-        assert mapping_read(tmp_path / name) == mapping_read(write_json(tmp_path / "mapping.json", MAPPING))
+        assert mapping_file_read(tmp_path / name) == mapping_file_read(
+            write_json(tmp_path / "mapping.json", MAPPING)
+        )
 
 
 def test_the_examples_of_the_documentation_are_read(tmp_path):
@@ -65,7 +67,7 @@ def test_the_examples_of_the_documentation_are_read(tmp_path):
     assert len(examples) == 2
     for text in examples:
         (tmp_path / "mapping.yaml").write_text(text)
-        assert mapping_read(tmp_path / "mapping.yaml").columns
+        assert mapping_file_read(tmp_path / "mapping.yaml").columns
     row = {
         "messages": messages("Two plus two?", "Four."),
         "first": {"text": "Four."},
@@ -374,10 +376,10 @@ def test_a_file_that_is_neither_json_nor_yaml_nor_small(tmp_path):
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ImportFileError, match=words) as caught:
-            mapping_read(tmp_path / name)
+            mapping_file_read(tmp_path / name)
         assert Path(caught.value.file).name == name
     with pytest.raises(ImportFileError, match="there is none of this name"):
-        mapping_read(tmp_path / "none.yaml")
+        mapping_file_read(tmp_path / "none.yaml")
 
 
 def test_argilla_with_fields_and_questions_of_its_own(tmp_path):

@@ -21,7 +21,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         "nothing.xlsx": "there is none of this name",
         "folder.jsonl": "found a folder",
         "pipe.jsonl": "expected a regular file",
-        "data.xlsx": ".csv, .tsv, .parquet or .pq, found '.xlsx'",
+        "data.xlsx": ".tsv, .parquet, .pq or .arrow, found '.xlsx'",
         "nul\x00.jsonl": "nul\\x00",
         "n" * 300 + ".jsonl": "too long",
     }.items():

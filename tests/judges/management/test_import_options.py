@@ -114,7 +114,7 @@ class TestSkipBadRows:
 class TestAgain:
     def test_the_same_file_is_known_without_being_read(self, here, capsys, monkeypatch):
         run(capsys, "--mapping", "m.yaml")
-        monkeypatch.setattr("judges.management.commands.import_dataset.read_generic_parts", None)
+        monkeypatch.setattr("judges.management.commands.import_dataset.read_generic_parts_with_images", None)
         assert "unchanged: 2 items, 0 labels" in run(capsys, "--mapping", "m.yaml")
 
     def test_it_is_read_where_something_else_is_asked(self, here, capsys):

@@ -253,7 +253,8 @@ class TestMapping:
         acted(cast.alice, job, "check", **chosen)
         # The words are asked for once the column is known to hold values; all of them, if any.
         acted(cast.alice, job, "check", **chosen, **{"words-1": "fine = good"})
-        assert "expected fine as in the mapping, found 'bad'" in text_of(read(cast.alice, job))
+        page = html.unescape(text_of(read(cast.alice, job)))
+        assert "expected fine as in the mapping, found 'bad'" in page
         acted(cast.alice, job, "check", **chosen, **{"words-1": "fine = good, bad = bad"})
         acted(cast.alice, job)
         gold = [one.gold["categories"] for one in Item.objects.order_by("position")]
