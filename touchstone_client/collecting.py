@@ -38,6 +38,8 @@ class Collecting:
     def dataset_import(self, name: str, items: Sequence[dict[str, Any]], **about: Any) -> Imported:
         """Import a dataset, in several requests where it is large; what is there already is left alone."""
         first, *others = parts_of(items)
+        if others and about.get("new_version"):
+            raise ValueError("A new version has to fit into one request: send it as a file in the browser.")
         found = cast("Imported", self._api.post("datasets/", {"name": name, "items": first, **about}))
         for part in others:
             more = self._api.post(f"datasets/{name}/items/", {"items": part})
@@ -47,6 +49,14 @@ class Collecting:
             found["labels"] += more["labels"]
             found["labels_created"] += more["labels_created"]
         return found
+
+    def dataset_versions(self, name: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """List the versions of a dataset."""
+        return self._api.pages(f"datasets/{name}/versions/", **query)
+
+    def dataset_changes(self, name: str, before: int, now: int) -> dict[str, Any]:
+        """Compare two versions of a dataset: items added, removed and changed, the first 200 field by field."""
+        return cast("dict[str, Any]", self._api.get(f"datasets/{name}/versions/{before}/{now}/"))
 
     def items(self, dataset: str, **query: Any) -> Iterator[Item]:
         """List the items of a dataset."""
@@ -78,6 +88,10 @@ class Collecting:
     def study_change(self, slug: str, **rules: Any) -> Study:
         """Change rules of a study."""
         return cast("Study", self._api.patch(f"studies/{slug}/", rules))
+
+    def study_update_version(self, slug: str) -> Study:
+        """Move a study on to the latest version of its dataset."""
+        return cast("Study", self._api.post(f"studies/{slug}/version/"))
 
     def study_open(self, slug: str) -> Study:
         """Open a study."""

@@ -41,7 +41,7 @@ def test_win_rates_lengths_and_what_is_missing(tmp_path):
     by_category = table(folder, "t5-win-rates")["longer"]
     assert set(by_category) == {"System", "Total", "a", "b"}
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "Table 2: leave-one-out agreement" in readme.partition("does not carry")[2]
+    assert "Table 2: leave-one-out agreement" in readme.partition("## Not in this data")[2]
     bias = (folder / "f7-length-bias-by-system.csv").read_text(encoding="utf-8")
     assert "longer,Length bias,0.3333" in bias
     assert (folder / "f6-p-values.csv").exists()
