@@ -112,7 +112,7 @@ class Turn:
         return "\n".join(filter(None, lines))
 
     def withheld(self) -> "Turn":
-        """Without what a hidden turn says, for whoever must not see it."""
+        """Without what a hidden turn says, for those who must not see it."""
         return Turn(self.role, step=self.step, hidden=True) if self.hidden else self
 
 

@@ -17,7 +17,7 @@ from typing import Any
 BATCH = 16
 CPU_SECONDS = 120
 MOST_SHOWN = 1000
-"""Characters of each cell of a row that JSON cannot hold, as it is shown to whoever sent it."""
+"""Characters of each cell of a row that JSON cannot hold, as its sender is shown it."""
 
 
 def bound_memory(mebibytes: int) -> None:

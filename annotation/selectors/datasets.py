@@ -443,5 +443,5 @@ def mapping_kept(name: str, *, owner: User | None = None) -> dict[str, Any] | No
 
 
 def dataset_exists(name: str) -> bool:
-    """Whether the name is a dataset's, whoever's it is."""
+    """Whether a dataset has this name, of any owner."""
     return Dataset.objects.filter(name=name).exists()

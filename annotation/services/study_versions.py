@@ -24,7 +24,7 @@ def study_move_on(*, study: Study) -> StudyMoved:
     """Let a study that is not closed offer its items as the dataset's current version has them.
 
     An item that changed is withdrawn, and offered anew as it is now, with the overlap that it had: its labels were
-    given on other texts, and stay with those. An item that was removed is withdrawn. Whoever has one open may still
+    given on other texts, and stay with those. An item that was removed is withdrawn. Anyone who has one open may still
     answer. Items that are new in the dataset are not added, and the test and the training stay as they were drawn.
     Moved on twice, nothing changes.
 

@@ -130,7 +130,7 @@ class DatasetImport(FileImport):
 class JudgeUpload(models.Model):
     """Files of a judge that somebody sent, and the judges that they defined from them.
 
-    Whoever sent a judge's whole content may see the judge that has it. Once the files are removed, a row with judges
+    Anyone who sent a judge's whole content may see the judge that has it. Once the files are removed, a row with judges
     stays for that.
     """
 
