@@ -24,6 +24,9 @@ class Imported(TypedDict):
     items_created: int
     labels: int
     labels_created: int
+    items_changed: int
+    items_removed: int
+    left_out: list[dict[str, Any]]
 
 
 class Item(TypedDict):

@@ -188,7 +188,7 @@ def test_what_it_asks_of_the_database(
     browser = client_of(cast.alice)
     for items in (12, 24):
         study = studied(cast.alice, items=items)
-        with django_assert_num_queries(16):
+        with django_assert_num_queries(17):
             assert browser.get(part(study)).status_code == 200
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     with django_assert_num_queries(7):
