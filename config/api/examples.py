@@ -41,6 +41,7 @@ BODIES: dict[str, Any] = {
     "endpoints_post": {"name": "local", "base_url": "http://127.0.0.1:8001/v1", "api_key_env": "MODEL_KEY"},
     "exports_post": {"dataset": "teas", "what": "labels", "format": "csv"},
     "items_one_notes_post": {"text": "The instruction has a typo."},
+    "judge-uploads_one_define_post": {"endpoint": "local", "model": "small", "fingerprint": "5f0c" * 16},
     "judges_one_anchors_post": {"dataset": "teas", "n": 100, "every_days": 7},
     "judgments_post": {
         "dataset": "teas",

@@ -1,5 +1,6 @@
 """Files of a judge, for programs: sent, what they would become, and the judge that is made of them."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -25,6 +26,7 @@ from judges.services.judge_uploads import (
     judge_upload_read,
     judge_uploads_of,
 )
+from web.api.pages import Narrow
 
 
 class JudgeUploadSerializer(serializers.ModelSerializer[JudgeUpload]):
@@ -103,6 +105,7 @@ class JudgeUploadsView(Listing):
 
     resource = "judges"
     serializer_class = JudgeUploadSerializer
+    narrows = {"since": Narrow("created_at__gte", "Only those sent from this time on.", kind=datetime)}
 
     def rows(self) -> QuerySet[JudgeUpload]:
         return judge_uploads_of(self.user).order_by()
