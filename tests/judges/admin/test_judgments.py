@@ -334,7 +334,8 @@ def test_other_kinds(admin: Client, kind: str) -> None:
     assert "Human annotators, mean" in words
     assert shown(JudgmentFilter(against_people=True)) == [row.pk]
     listed = admin.get(reverse("admin:judges_judgment_changelist")).content.decode()
-    assert ("mean 5.0 of 5" if kind == "rubric" else f"{len(keys)} of {len(keys)} yes") in listed
+    rated = f"rated {', '.join('5' for _ in keys)}"
+    assert (rated if kind == "rubric" else f"{len(keys)} of {len(keys)} yes") in listed
 
 
 def test_scores_are_shown_in_words(admin: Client) -> None:
