@@ -71,6 +71,8 @@ NO_PAGES = {
     "annotation:retry": "shown by `place`",
     "annotation:draft": "takes a draft, answers nothing",
     "annotation:message": "takes that a text was read, leads back",
+    "annotation:assignment-step": "a part of `assignment`: the rest of a long step, in `test_traces`",
+    "annotation:image": "a picture: in `test_images`",
     "annotation:hook": "for platforms, answers a word",
     "annotation:account-sign-out": "takes, leads to signing in",
     "annotation:account-join": "takes, leads to the study",
