@@ -41,6 +41,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/upload/", dataset_imports.dataset_upload, name="dataset-upload"),
     path("imports/datasets/<row:pk>/", dataset_imports.dataset_import_page, name="dataset-import"),
     path(
+        "imports/datasets/<row:pk>/images/<str:digest>/",
+        dataset_imports.dataset_import_image,
+        name="dataset-import-image",
+    ),
+    path(
         "imports/datasets/<row:pk>/left-out.jsonl",
         dataset_imports.dataset_import_errors,
         name="dataset-import-errors",

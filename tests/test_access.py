@@ -172,6 +172,8 @@ EXPECTED: dict[str, Row] = {
     "annotation:study-move-on": take(OWNER),
     "judges:dataset-import": both(ASKED),
     "judges:dataset-import-errors": read(ASKED),
+    # The preview of the world's file shows no image; who may have one: `test_dataset_imports`.
+    "judges:dataset-import-image": read((LOGIN, REFUSED, REFUSED, HIDDEN, HIDDEN, HIDDEN)),
     "judges:dataset-import-mapping": read(ASKED),
     "annotation:dataset-detail": read(DATASET),
     "annotation:dataset-criteria": take(OWNER),

@@ -153,10 +153,14 @@ class ShownItem:
 
     @property
     def n_chars(self) -> int:
-        turns = [turn.said for response in self.responses for turn in response.turns]
-        texts = [self.instruction, self.context, *(turn.said for turn in self.conversation), *turns]
-        texts += [response.text for response in self.responses] + [aspect.text for aspect in self.aspects]
-        return sum(map(len, texts)) + CHARS_OF_FRAME
+        return sum(map(len, texts_of_item(self))) + CHARS_OF_FRAME
+
+
+def texts_of_item(shown: ShownItem) -> list[str]:
+    """All texts of an item that a page may show."""
+    turns = [turn.said for response in shown.responses for turn in response.turns]
+    texts = [shown.instruction, shown.context, *(turn.said for turn in shown.conversation), *turns]
+    return texts + [one.text for one in shown.responses] + [aspect.text for aspect in shown.aspects]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,12 @@ def image(request: HttpRequest, digest: str) -> HttpResponse:
         found = image_get_for(request.user, session_enrollments(request), digest)
     except DatasetImage.DoesNotExist:
         raise Http404("There is no such image.") from None
-    data = image_folder().read(found.digest)
+    return picture_response(found.digest)
+
+
+def picture_response(digest: str) -> HttpResponse:
+    """The bytes of a stored image, which the caller has found the reader may see; Http404 where its file is missing."""
+    data = image_folder().read(digest)
     if data is None:
         raise Http404("The file of this image is missing.")
     response = HttpResponse(data, content_type=media_type(data))

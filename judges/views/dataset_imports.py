@@ -9,17 +9,21 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
+from annotation.domain.images import image_digests
 from annotation.forms.upload import DatasetUploadForm
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.importers.mapping import mapping_of
+from annotation.kinds.shown import ShownItem, texts_of_item
 from annotation.models import Dataset
 from annotation.peers.formats import GENERIC
 from annotation.services.datasets import DatasetImportError
+from annotation.views.images import picture_response
 from annotation.views.item_preview import item_preview
 from judges.forms.dataset_import import MappingForm, field_choices, known_fields
 from judges.models import DatasetImport
@@ -177,12 +181,31 @@ def _page(request: ResearcherRequest, job: DatasetImport, form: MappingForm) -> 
         "place": place,
         "previews": [name for name, _ in previewed],
         "preview_id": previewed[place - 1][0] if previewed else "",
-        "item_html": item_preview(request, previewed[place - 1][1]) if previewed else "",
+        "item_html": _previewed(request, job, previewed[place - 1][1]) if previewed else "",
         "command": _command(job),
         "can_import": job.state == "checked"
         and not job.errors
         and bool(job.found.get("n_items") or job.found.get("instructions")),
     }
+
+
+def _previewed(request: ResearcherRequest, job: DatasetImport, shown: ShownItem) -> SafeString:
+    """An item of the preview. Its images belong to no dataset yet: they are asked for at the file that shows them."""
+    html = item_preview(request, shown)
+    for digest in {digest for text in texts_of_item(shown) for digest in image_digests(text)}:
+        ours = reverse("judges:dataset-import-image", args=[job.pk, digest])
+        html = mark_safe(html.replace(reverse("annotation:image", args=[digest]), ours))  # noqa: S308  (sanitised)
+    return html
+
+
+@researcher_page
+def dataset_import_image(request: ResearcherRequest, pk: int, digest: str) -> HttpResponse:
+    """An image that the preview of a file of theirs shows."""
+    job = dataset_import_get_for(request.user, pk)
+    texts = (text for _, shown in import_preview(job) for text in texts_of_item(shown))
+    if not any(digest in image_digests(text) for text in texts):
+        raise Http404("There is no such image.")
+    return picture_response(digest)
 
 
 def _command(job: DatasetImport) -> str:

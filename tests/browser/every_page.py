@@ -158,6 +158,7 @@ NO_PAGES = {
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
     "judges:dataset-import-errors": "a file",
+    "judges:dataset-import-image": "a picture: in `test_images`",
     "judges:dataset-import-mapping": "a file",
     "annotation:study-move-on": "takes, leads back",
     "metaeval:label-next-download": "a file",

@@ -32,7 +32,7 @@ def test_a_researcher_uploads_an_archive(live_server, page: Page, tmp_path, sett
     page.wait_for_load_state("load")
     page.get_by_label("File", exact=True).set_input_files(cats(tmp_path))
     page.get_by_label("Name", exact=True).fill("cats")
-    page.get_by_role("button", name="Import dataset").click()
+    page.get_by_role("button", name="Check file").click()
     # What it becomes is shown first.
     page.get_by_role("button", name="Import 2 items").click()
     page.get_by_role("link", name="Open dataset").click()

@@ -3,6 +3,7 @@
 import html
 import io
 import json
+import re
 import threading
 import zipfile
 from datetime import timedelta
@@ -25,6 +26,7 @@ from judges.services.dataset_imports import (
 from judges.services.import_files import MOST_ATTEMPTS, MOST_KEPT, imports_tidy
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.factories import dataset_make
+from tests.annotation.pictures import cats
 from tests.races import after, all_at_once, browsers_of
 from web import upload as upload_files
 from web.yaml_text import yaml_read
@@ -597,3 +599,16 @@ def test_traces_become_what_is_judged_of_them(cast):
     assert source == "langfuse: traces.json; hidden from annotators and judges: messages of the system"
     refused = client_of(cast.alice).post(UPLOAD, fields(hide=["system"]))
     assert "Only for traces." in text_of(refused)
+
+
+def test_the_preview_shows_images_to_whom_sent_the_file_alone(cast, settings, tmp_path):
+    settings.IMAGES_DIR = tmp_path / "images"
+    job = sent(cast.alice, cats(tmp_path).read_bytes(), "cats.zip")
+    page = client_of(cast.alice).get(f"/imports/datasets/{job.pk}/").content.decode()
+    (address,) = set(re.findall(r'<img src="([^"]+)"', page))
+    assert address.startswith(f"/imports/datasets/{job.pk}/images/")
+    answers = [client_of(user).get(address) for user in (cast.alice, cast.bob, cast.ann)]
+    assert [one.status_code for one in answers] == [200, 404, 404]
+    assert answers[0]["Content-Type"] == "image/png"
+    other = address.replace(address[-9:-1], "00000000")
+    assert client_of(cast.alice).get(other).status_code == 404
