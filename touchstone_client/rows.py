@@ -37,20 +37,24 @@ class Item(TypedDict):
     position: int
     instruction: str
     context: str
-    conversation: list[dict[str, str]]
+    conversation: list[dict[str, Any]]
     reference: str | None
     category: str
     subset: str
-    responses: list[dict[str, str]]
+    responses: list[dict[str, Any]]
     gold: dict[str, Any] | None
     explanation: str
     metadata: dict[str, Any]
+    since_version: int
+    until_version: int | None
 
 
 class Label(TypedDict):
     id: int
     dataset: str
     item: str
+    item_version: int
+    replaced_in: int | None
     study: str | None
     annotator: str
     is_simulated: bool
