@@ -1,11 +1,15 @@
 """Folders of tables, as authors publish a dataset: which files of a path are data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from annotation.importers.errors import ImportFileError
+from annotation.importers.build import BundleBuilder
+from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.files import require_file
-from annotation.importers.rows import one_of
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import Row, one_of
+from annotation.importers.tables import plain_rows
 
 TABLES = (".parquet", ".jsonl", ".json", ".csv")
 ABOUT = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json")
@@ -37,3 +41,22 @@ def table_files(path: Path, suffixes: Sequence[str] = TABLES) -> list[Path]:
         names = one_of([f"*{suffix}" for suffix in suffixes])
         raise ImportFileError(path, None, None, f"expected a folder with files {names}, found none.")
     return sorted(found, key=lambda file: file.relative_to(path).parts)
+
+
+def bundle_of_tables(
+    source: str, path: str | Path, add: Callable[[BundleBuilder, Row], None]
+) -> DatasetBundle:
+    """Read a table, or every table of a folder, and add each row to one bundle.
+
+    Raises
+    ------
+    ImportFileError
+        With every fault found, or as `table_files` does.
+    """
+    path = Path(path)
+    builder = BundleBuilder(f"{source}: {path.name}")
+    faults = Faults()
+    for file in table_files(path):
+        faults.each(plain_rows(file, faults), partial(add, builder))
+    faults.check()
+    return builder.finish(path)

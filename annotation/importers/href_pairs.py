@@ -4,15 +4,12 @@ Source: https://huggingface.co/datasets/allenai/href_preference (split `dev`; X.
 Response-Guided Evaluation of Instruction Following in Language Models", 2024).
 """
 
-from functools import partial
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder, content_key
-from annotation.importers.errors import Faults
-from annotation.importers.folders import table_files
+from annotation.importers.folders import bundle_of_tables
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_CATEGORY, MAX_SYSTEM, Row
-from annotation.importers.tables import plain_rows
 from annotation.importers.votes import Voters
 
 CHOICES = (0, 1, 2)
@@ -27,13 +24,7 @@ def read_href_pairs(path: str | Path) -> DatasetBundle:
     the same place of `annotaters`; where a file doesn't name people, of the place itself. `reference` is the human
     response.
     """
-    path = Path(path)
-    builder = BundleBuilder(f"href: {path.name}")
-    faults = Faults()
-    for file in table_files(path):
-        faults.each(plain_rows(file, faults), partial(_add, builder))
-    faults.check()
-    return builder.finish(path)
+    return bundle_of_tables("href", path, _add)
 
 
 def _add(builder: BundleBuilder, row: Row) -> None:

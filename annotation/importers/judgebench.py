@@ -6,16 +6,14 @@ S. Tan et al., "JudgeBench: A Benchmark for Evaluating LLM-Based Judges", ICLR 2
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY, read_scores
-from annotation.importers.errors import Faults, quoted
-from annotation.importers.folders import table_files
+from annotation.importers.errors import quoted
+from annotation.importers.folders import bundle_of_tables
 from annotation.importers.records import DatasetBundle, Value
 from annotation.importers.rows import MAX_JUDGE, MAX_SUBSET, MAX_SYSTEM, Row, one_of
-from annotation.importers.tables import plain_rows
 
 LABELS: Mapping[str, int] = {"A>B": 1, "B>A": 2}
 DECISIONS: Mapping[str, int] = {**LABELS, "A=B": 0, "B=A": 0}
@@ -37,13 +35,7 @@ def read_judgebench(path: str | Path) -> DatasetBundle:
     by the file's name or by the row: ``arena_hard / gpt-4o``. Its second judgment had the responses swapped and is
     turned. A judgment or decision that is null is unparsed, because the judge failed or its answer couldn't be read.
     """
-    path = Path(path)
-    builder = BundleBuilder(f"judgebench: {path.name}")
-    faults = Faults()
-    for file in table_files(path):
-        faults.each(plain_rows(file, faults), partial(_add, builder))
-    faults.check()
-    return builder.finish(path)
+    return bundle_of_tables("judgebench", path, _add)
 
 
 def _add(builder: BundleBuilder, row: Row) -> None:

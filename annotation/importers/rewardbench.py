@@ -5,15 +5,13 @@ Source: https://huggingface.co/datasets/allenai/reward-bench (splits `filtered` 
 """
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder
-from annotation.importers.errors import Faults, quoted
-from annotation.importers.folders import table_files
+from annotation.importers.errors import quoted
+from annotation.importers.folders import bundle_of_tables
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
-from annotation.importers.tables import plain_rows
 from annotation.importers.turns import prompt_turns
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -45,13 +43,7 @@ def read_rewardbench(path: str | Path) -> DatasetBundle:
     Hard/mt-bench-hard``, and an item's id the subset's name and the row's: ``mt-bench-hard/7``. A prompt or a
     response that is a list of messages is read as a conversation.
     """
-    path = Path(path)
-    builder = BundleBuilder(f"rewardbench: {path.name}")
-    faults = Faults()
-    for file in table_files(path):
-        faults.each(plain_rows(file, faults), partial(_add, builder))
-    faults.check()
-    return builder.finish(path)
+    return bundle_of_tables("rewardbench", path, _add)
 
 
 def _add(builder: BundleBuilder, row: Row) -> None:

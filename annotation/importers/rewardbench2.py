@@ -4,16 +4,13 @@ Source: https://huggingface.co/datasets/allenai/reward-bench-2 (split `test`; S.
 Advancing Reward Model Evaluation", 2025).
 """
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from annotation.importers.build import BundleBuilder
-from annotation.importers.errors import Faults
-from annotation.importers.folders import table_files
+from annotation.importers.folders import bundle_of_tables
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
-from annotation.importers.tables import plain_rows
 from annotation.importers.turns import prompt_turns
 from annotation.kinds.answer_ranking import AnswerRanking
 
@@ -28,13 +25,7 @@ def read_rewardbench2(path: str | Path) -> DatasetBundle:
     Each row is an answer ranking: the chosen completions first, which are all of rank 1 in its gold, and the
     rejected ones, which are all of rank 2. `models` names the systems, where it has one for each completion.
     """
-    path = Path(path)
-    builder = BundleBuilder(f"rewardbench2: {path.name}")
-    faults = Faults()
-    for file in table_files(path):
-        faults.each(plain_rows(file, faults), partial(_add, builder))
-    faults.check()
-    return builder.finish(path)
+    return bundle_of_tables("rewardbench2", path, _add)
 
 
 def _add(builder: BundleBuilder, row: Row) -> None:

@@ -275,7 +275,7 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
             )
             notes = [imported.summary(), *([judged.summary()] if judged is not None else [])]
             now = {"state": ImportState.DONE, "finished_at": timezone.now(), "step": "", "notes": notes}
-            # With the items or not at all: whoever lost the row has stored nothing.
+            # With the items or not at all: a worker that lost the row has stored nothing.
             if not mine.update(owner="", lease_until=None, dataset=imported.dataset, n_errors=left.n, **now):
                 raise InterruptedJob
     except ImportFileError as error:

@@ -113,7 +113,7 @@ class ImportQueue(Generic[J]):
     read : callable
         Takes a row, the queryset of it while this worker has it, and the heart to tell progress to; returns what is to
         be said of the row, or nothing where that is stored already. May raise `ImportFileError`, and Http404 where
-        whoever sent the file may not do this any more.
+        the sender of the file may not do this any more.
     not_allowed
         What is then said.
     keeps_beside : bool

@@ -301,7 +301,7 @@ def judge_upload_define(*, upload: JudgeUpload, choice: UploadChoice, fingerprin
                 name=choice.name,
                 notes=" ".join(read.read.notes),
             )
-            # Whoever sent the whole content of a judge may see it, whoever defined it first.
+            # A person who sent the whole content of a judge may see it, even if another defined it first.
             upload.judges.add(made.judge)
     except PlanError as error:
         raise JudgeUploadError(error.field, error.problem) from None

@@ -131,7 +131,7 @@ def _read(job: VerdictImport, mine: QuerySet[VerdictImport], heart: Heartbeat) -
         )
         found = job.found | {"created": stored.created, "unchanged": stored.judgments - stored.created}
         now = {"state": ImportState.DONE, "found": found, "finished_at": timezone.now(), "step": ""}
-        # With the verdicts or not at all: whoever lost the row has stored nothing.
+        # With the verdicts or not at all: a worker that lost the row has stored nothing.
         if not mine.update(owner="", lease_until=None, **now):
             raise InterruptedJob
     return {}

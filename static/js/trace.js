@@ -62,7 +62,7 @@
       return;
     }
     if (event.target.matches?.("[data-trace-go]")) queueMicrotask(() => event.target.focus());
-    // Whoever points at a step is there; a click that a key made comes from the current one anyway.
+    // A pointer that clicks a step is on it; a click that a key made comes from the current one anyway.
     const step = event.target.closest?.("[data-trace] [data-step]");
     if (step && !step.hasAttribute("aria-current")) mark(step);
   });
