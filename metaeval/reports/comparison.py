@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from metaeval.pictures.palette import heat_step
 from metaeval.reports.figures import alike_of, full_text, range_text, value_text
 from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
-from metaeval.reports.tables import OVERALL, Slice, axis_of, mark_of, slice_find, slices_of, subset_columns
+from metaeval.reports.tables import (
+    OVERALL,
+    Slice,
+    axis_of,
+    heat_scale,
+    mark_of,
+    slice_find,
+    slices_of,
+    subset_columns,
+)
 
 MOST_SUBSET_COLUMNS = 8
 # Key in the URL, short head, figure, and whether smaller is better (what a first click sorts to the top).
@@ -40,13 +50,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """A figure in a row; bare where the head of the column says the unit. `name` and `place` say what it is of."""
+    """A figure in a row; bare where the head of the column says the unit. `name` and `place` say what it is of.
+
+    `step` is its color among the columns of groups, as in the heat map: 0 (low) to 6, 3 in the middle; or None.
+    """
 
     estimate: EstimateJson | None
     unit: str
     name: str
     place: Slice
     bare: bool = False
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +169,7 @@ def _row(
 ) -> ComparedJudge:
     judge = report.judges[index]
     measures = judge.measures
-    cells = [
-        ComparedFigure(subset.of(measures[primary]), "percent", primary, subset, bare=True)
-        for subset in subsets
-    ]
+    cells = [_group_cell(report, subset, subset.of(measures[primary]), primary) for subset in subsets]
     cells += [
         ComparedFigure(
             chosen.of(measures.get(name)),
@@ -173,6 +184,14 @@ def _row(
     return ComparedJudge(
         judge, chosen.of(measures[primary]), tuple(cells), report.status(index, primary), n_left
     )
+
+
+def _group_cell(
+    report: ReportContent, group: Slice, estimate: EstimateJson | None, primary: str
+) -> ComparedFigure:
+    value = None if estimate is None else estimate["value"]
+    step = None if value is None else heat_step(value, *heat_scale(report.figures.of_judges(primary)))
+    return ComparedFigure(estimate, "percent", primary, group, bare=True, step=step)
 
 
 def _extras(report: ReportContent) -> list[tuple[str, str, str, bool]]:

@@ -23,6 +23,7 @@ from metaeval.reports.tables import (
     axis_of,
     axis_slices,
     group_tables,
+    heat_scale,
     judges_table,
 )
 
@@ -43,7 +44,6 @@ MOST_ROWS = 60
 MOST_COLUMNS = 14
 MOST_SERIES = 5
 _HALF = 0.5
-_REACH = {"percent": 0.4}
 
 
 def nowhere(fingerprint: str, place: Slice) -> str:
@@ -260,8 +260,7 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
             said = f"{row.name}, {place.label}: {full_text(estimate, figure.unit)}"
             line.append(HeatCell(None if estimate is None else estimate["value"], text, said, href))
         cells.append(line)
-    middle = figure.neutral if figure.neutral is not None else _HALF if figure.unit == "percent" else 0.0
-    reach = _REACH.get(figure.unit, 0.8)
+    middle, reach = heat_scale(figure)
     groups = "categories" if axis == "category" else "subsets"
     where = value_text({"value": middle}, figure.unit)
     names = [row.name for row in rows[:MOST_ROWS]]

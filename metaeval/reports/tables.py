@@ -431,6 +431,22 @@ def mark_of(report: ReportContent, primary: str, place: Slice = OVERALL) -> floa
     return None if people is None else people["value"]
 
 
+def heat_scale(figure: Figure) -> tuple[float, float]:
+    """The middle of a figure's colors, in a table or a heat map, and how far from it the strongest ones begin.
+
+    Examples
+    --------
+    >>> from metaeval.figures import FIGURES
+    >>> heat_scale(FIGURES["pairwise"].of_judges("accuracy"))
+    (0.5, 0.4)
+    """
+    if figure.neutral is not None:
+        middle = figure.neutral
+    else:
+        middle = 0.5 if figure.unit == "percent" else 0.0
+    return middle, 0.4 if figure.unit == "percent" else 0.8
+
+
 def people_note(report: ReportContent) -> str:
     """How many labels of how many people."""
     n = report.people.n_annotators
