@@ -110,7 +110,10 @@ def _template(question: JudgeQuestion) -> str:
 _AS_IT_IS = dict.fromkeys(
     (TEMPERATURE, TOP_P, MAX_TOKENS, THINKING, SEED, STOP, EXTRA_BODY), "In its `GenerateConfig`."
 )
-_MODEL = "`openai-api` with the judge's address, the key from `OPENAI_API_KEY`; `model=` asks another one."
+_MODEL = (
+    "`openai-api` with the judge's address, the key from `OPENAI_API_KEY`; it needs the package `openai` beside "
+    "Inspect. `model=` asks another one."
+)
 
 TARGET = ExportTarget(
     name="inspect",
