@@ -292,13 +292,11 @@ class Engine:
                 self._drop(request)
             return
         self.refused.append((request, storable(str(error))))
-        transport.n_refused += 1
-        if not transport.n_answers and transport.n_refused >= self.options.refused_after:
-            self.troubles.append(
-                (transport, f"The endpoint '{transport.name}' refuses every request: {error}", "")
-            )
+        transport.refuse(error)
 
     def _examine(self, transport: Transport) -> None:
+        if refusal := transport.refusal():
+            self.troubles.append((transport, refusal, ""))
         if not transport.suspended:
             return
         more = any(

@@ -371,6 +371,7 @@ class Transport:
         self.n_in_flight = 0
         self.n_answers = 0
         self.n_refused = 0
+        self._refused_with: BackendError | None = None
         self.n_pauses = 0
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
@@ -447,7 +448,7 @@ class Transport:
 
     def _has_room(self) -> bool:
         n_sent = len(self.sent)
-        return n_sent < self.limit and n_sent < self.ceiling
+        return n_sent < self.limit and n_sent < self.ceiling and not self._is_doubted()
 
     def _send(self, request: InFlightRequest) -> None:
         token = next(self._numbers)
@@ -503,6 +504,24 @@ class Transport:
             self.limit = min(self.limit + 1.0 / self.limit, float(self.ceiling))
         to_blame, self.suspended = self.suspended, []
         return to_blame
+
+    def refuse(self, error: BackendError) -> None:
+        """Count a request that was refused for good."""
+        self.n_refused += 1
+        self._refused_with = error
+
+    def _is_doubted(self) -> bool:
+        return not self.n_answers and self.n_refused >= self.options.refused_after
+
+    def refusal(self) -> str:
+        """Return why the endpoint seems not to be set up right; empty as long as it may be.
+
+        A server refuses a long prompt at once and takes its time to answer a short one, so nothing more is sent until
+        all that is on its way has come back, and only then is it said that none was answered.
+        """
+        if not self._is_doubted() or self.sent:
+            return ""
+        return f"The endpoint '{self.name}' refuses every request: {self._refused_with}"
 
     def failed(self, request: InFlightRequest, error: TransientBackendError, now: float) -> None:
         """Send it again later, or suspend it if its attempts are used up."""

@@ -1,5 +1,6 @@
 """Servers that are down, slow, rude or broken; private data; budgets."""
 
+import re
 import time
 from dataclasses import replace
 from decimal import Decimal
@@ -220,6 +221,43 @@ def test_an_endpoint_that_refuses_everything_ends_the_sweep():
     sweep.refresh_from_db()
     assert sweep.state == "failed"
     assert "refuses every request: unknown field" in sweep.message
+
+
+class RefusesFirst(InstantBackend):
+    """As a server that checks lengths before it computes: refusals come at once, answers after them."""
+
+    def drain(self, timeout):
+        arrived = super().drain(timeout)
+        refused = [each for each in arrived if not isinstance(each[1], Answer)]
+        self._finished = [each for each in arrived if isinstance(each[1], Answer)] if refused else []
+        return refused or arrived
+
+
+def test_an_endpoint_that_refuses_many_before_its_first_answer_is_not_given_up():
+    """Long items that stand together, as in LLMBar's first subset on a model of 1,024 tokens."""
+
+    def respond(wire):
+        number = int(re.search(r"number (\d+)", str(wire))[1])
+        return "A" if number in (7, 60) else PermanentBackendError("too long", status=400)
+
+    sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=80))
+    run(backends=lambda *_: RefusesFirst(respond, capacity=64, name="test"))
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done, progress.n_failed) == ("finished", 160, 156)
+
+
+def test_an_endpoint_that_refuses_everything_is_asked_no_more_than_was_on_its_way():
+    asked = 0
+
+    def respond(wire):
+        nonlocal asked
+        asked += 1
+        return PermanentBackendError("unknown field", status=400)
+
+    sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=20))
+    run(backends=lambda *_: InstantBackend(respond, capacity=30, name="test"))
+    sweep.refresh_from_db()
+    assert (sweep.state, asked) == ("failed", 30)
 
 
 def test_what_arrived_is_kept_when_the_endpoint_fails():
