@@ -35,10 +35,18 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
             "addresses",
             "api_key_env",
             "is_local",
+            "open_weights",
             "queue",
+            "structured",
             "in_batches",
             "takes_images",
             "max_concurrency",
+            "timeout_seconds",
+            "requests_per_minute",
+            "tokens_per_minute",
+            "price_input",
+            "price_output",
+            "prices",
             "options",
         )
 
@@ -49,6 +57,12 @@ class EndpointWriteSerializer(Exact):
     name = serializers.SlugField(max_length=64)
     kind = serializers.ChoiceField(choices=[kind.value for kind in ENDPOINT_KINDS], required=False)
     base_url = serializers.CharField(required=False, allow_blank=True, max_length=300)
+    addresses = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        max_length=1000,
+        help_text="Where the server is asked, if not at its address: copies of it share the requests.",
+    )
     api_key_env = serializers.CharField(required=False, allow_blank=True, max_length=100)
     is_local = serializers.BooleanField(required=False)
     open_weights = serializers.BooleanField(required=False, allow_null=True)

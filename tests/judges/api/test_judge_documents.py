@@ -168,6 +168,33 @@ def test_endpoints_are_added_and_changed_by_name_and_never_hold_a_key(program, m
     assert "sk-1" not in json.dumps(list(Endpoint.objects.values("base_url", "api_key_env", "options")))
 
 
+def test_an_endpoint_shows_all_that_can_be_sent(program):
+    values = {
+        "name": "copies",
+        "base_url": "http://models.example/v1",
+        "addresses": ["http://127.0.0.1:8001/v1", "http://127.0.0.1:8002/v1"],
+        "is_local": True,
+        "open_weights": True,
+        "structured": "vllm",
+        "timeout_seconds": 30,
+        "requests_per_minute": 600,
+        "price_input": "0.1500",
+    }
+    made = program.post("endpoints/", values, status=201)
+    assert {name: made[name] for name in values} == values
+    # What is shown can be sent again, and changes nothing.
+    again = program.post(
+        "endpoints/", {name: value for name, value in made.items() if name != "id"}, status=200
+    )
+    assert again == made
+    (listed,) = [row for row in program.get("endpoints/")["results"] if row["name"] == "copies"]
+    assert listed == made
+    for wrong in ("http://127.0.0.1:8001/v1", ["ftp://x"], [3], {}):
+        refused = program.post("endpoints/", {"name": "copies", "addresses": wrong}, status=400)
+        assert "addresses" in refused["errors"][0]["field"], refused
+    assert Endpoint.objects.get(name="copies").addresses == values["addresses"]
+
+
 def test_researchers_add_no_endpoint_and_take_the_judges_that_they_may_see():
     program = Program(token_create(user=user_make(), name="test")[1])
     program.post("endpoints/", {"name": "x", "base_url": "http://127.0.0.1:9/v1"}, status=403)
