@@ -91,12 +91,19 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
 
 def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[str, str]:
-    """Where the figures of a judge in the table of errors lead: to the items that lower each."""
-    leads = items_of_page(dataset, page, judge)
+    """Where the figures of a judge in the table of errors lead: to the items that each counts, most disagreed first."""
+
+    def counted(answer: str, verdict: str = "", **asked: Any) -> str:
+        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": "disagreement"}
+        return items_url(dataset.name, **given | {page.against: answer, "verdict": verdict} | asked)
+
     return {
-        "all": items_url(dataset.name, kind=page.kind, judge=judge),
-        "false_negatives": leads(0, False),
-        "false_positives": leads(1, False),
+        "cost": counted("any"),
+        "behind": counted("any", judge=[judge, page.rows[0].key], has="all_judges"),
+        "true_positive_rate": counted("1"),
+        "true_negative_rate": counted("2"),
+        "precision": counted("any", "positive"),
+        "f1": counted("any", "either"),
     }
 
 

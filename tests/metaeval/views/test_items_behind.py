@@ -179,8 +179,11 @@ def test_error_rates_and_the_score_of_a_decision_lead_to_items(cast: Cast, compa
     names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
     page = browser.get(reverse("metaeval:confidence", args=[sweep.pk]))
     rates = [address for address in in_table(page, "Error rates") if poor.fingerprint in address]
-    # True positive rate, true negative rate, precision, n.
-    assert [shown(browser, address) for address in rates] == [names[4:], [], [], names]
+    # Cost, more than the cheapest, true positive and true negative rate, precision, F1, n: disagreement comes first.
+    wrong_first = [*names[4:], *names[:4]]
+    *_, precision, _, _ = found = [shown(browser, address) for address in rates]
+    assert found == [wrong_first, wrong_first, wrong_first, [], precision, wrong_first, wrong_first]
+    assert precision == [names[7], *names[:4]]
     page = browser.get(reverse("metaeval:decision", args=[sweep.pk]))
     score = next(address for address in in_table(page, "All judges by") if poor.fingerprint in address)
     assert shown(browser, score) == names[4:7]
