@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
 
 from annotation.domain.conversation import Turn, turns_of
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse
 from annotation.kinds.shown_trace import ShownStep, steps_shown
-from annotation.models import Instruction, Item, ItemNote, ItemResponse, Label, Study, StudyItem
+from annotation.models import Instruction, Item, ItemNote, ItemResponse, ItemRole, Label, Study, StudyItem
 from annotation.selectors.datasets import items_of
 from annotation.selectors.judging import ItemSlice
 from annotation.selectors.shown import aspects_shown, criteria_shown
@@ -108,6 +108,13 @@ def items_found(
             Q(external_id__icontains=text) | Q(instruction__text__icontains=text) | Exists(answered)
         )
     return rows
+
+
+def items_asked(study: Study, *, complete: bool = False) -> QuerySet[StudyItem, int]:
+    """Primary keys of the items that a study asks about, or of those of them that have all their labels."""
+    places = StudyItem.objects.filter(study=study, role=ItemRole.WORK, withdrawn_at=None)
+    places = places.filter(n_accepted__gte=F("overlap")) if complete else places
+    return places.values_list("item", flat=True)
 
 
 @dataclass(frozen=True, slots=True)

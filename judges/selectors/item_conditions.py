@@ -6,7 +6,7 @@ from functools import partial
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.models import Item
-from annotation.selectors.judged_items import items_found
+from annotation.selectors.judged_items import items_asked, items_found
 from annotation.selectors.judging_labels import annotators_of_items, items_labelled
 from judges.models import Judgment
 from judges.selectors.item_filter import ItemFilter
@@ -20,6 +20,8 @@ def with_conditions(
     labelled = partial(items_labelled, reader=filters.reader, study_id=filters.study_id)
     if filters.annotator_id is not None:
         items = labelled(items, annotator_id=filters.annotator_id)
+    if filters.study is not None and {"asked", "complete"} & set(filters.has):
+        items = items.filter(pk__in=items_asked(filters.study, complete="complete" in filters.has))
     if "gold" in filters.has:
         items = items.filter(gold__isnull=False)
     if "labels" in filters.has:

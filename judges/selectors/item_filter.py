@@ -39,8 +39,10 @@ HAS = {
     "all_judges": "Judged by each of these judges",
     "both_orders": "Judged in both orders",
     "tested": "In the alternative annotator test",
+    "asked": "Asked about by the study",
+    "complete": "With all labels that the study asks for",
 }
-"""What an item may be asked to have."""
+"""What an item may be asked to have; the last two in a study."""
 
 
 @dataclass(frozen=True, slots=True)

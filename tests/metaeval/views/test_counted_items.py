@@ -53,9 +53,7 @@ def uneven(cast):
 def rows_of(page, caption):
     """The rows of the table with this caption: by the text of each row's head, its cells."""
     assert page.status_code == 200
-    table = next(
-        one for one in page.content.decode().split("<table ")[1:] if caption in one.partition("</caption>")[0]
-    )
+    table = next(one for one in page.content.decode().split("<table ")[1:] if f">{caption}</caption>" in one)
     rows = re.findall(r"<tr[^>]*>(<th scope=\"row\".*?)</tr>", table.partition("</table>")[0], re.DOTALL)
     return {
         plain(row.partition("</th>")[0]): re.split(r"</td>", row.partition("</th>")[2])[:-1] for row in rows
@@ -84,7 +82,7 @@ def test_each_figure_of_a_judges_errors_opens_the_items_that_it_counts(cast: Cas
     _, sweep, *_ = uneven
     browser = client_of(cast.alice)
     page = browser.get(reverse("metaeval:confidence", args=[sweep.pk]), {"against": against})
-    table = rows_of(page, "Error rates and cost of errors")
+    table = rows_of(page, "Error rates and cost of errors of each judge")
     rows = page.context["page"].rows
     assert len(rows) == 2
     for row in rows:
@@ -117,7 +115,9 @@ def test_figures_of_errors_over_parts_open_the_items_that_have_these(cast: Cast,
         reverse("metaeval:confidence", args=[sweep.pk]), {"against": "people", "kind": kind, "mark": "3"}
     )
     for row, cells in zip(
-        page.context["page"].rows, rows_of(page, "Error rates and cost of errors").values(), strict=True
+        page.context["page"].rows,
+        rows_of(page, "Error rates and cost of errors of each judge").values(),
+        strict=True,
     ):
         names = ("cost", "true_positive_rate", "true_negative_rate", "precision", "f1")
         found = {
