@@ -90,7 +90,7 @@ def cell_figure_from(query: QueryDict, kind: str) -> CellFigure | None:
     if VALUE.match(value) is None:
         return None
     known = FIGURES.get(kind)
-    every = () if known is None else (*known.judges, *known.gold, *known.people)
+    every = () if known is None else (*known.judges, *known.gold, *known.people, known.of_one_person)
     label = next((one.label for one in every if one.name == name), "")
     return CellFigure(label, value, int(n) if n.isascii() and n.isdigit() and len(n) < 10 else None)
 

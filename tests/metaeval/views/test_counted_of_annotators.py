@@ -12,6 +12,9 @@ from annotation.models import Kind, Label, StudyItem, StudyState
 from annotation.selectors.agreement import agreement_so_far
 from annotation.selectors.annotators import annotators_of
 from judges.selectors.item_addresses import items_url
+from metaeval.models import Report
+from metaeval.reports.report import report_of
+from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import label_make as study_label_make
 from tests.annotation.cast import labels_make as study_labels_make
@@ -121,7 +124,7 @@ def test_an_annotators_list_takes_a_bounded_number_of_queries(cast: Cast, study)
 
 
 @pytest.mark.parametrize(
-    "state, buttons",
+    ("state", "buttons"),
     [
         (StudyState.DRAFT, ["Open"]),
         (StudyState.OPEN, ["Pause", "Close"]),
@@ -134,3 +137,37 @@ def test_the_buttons_of_a_studys_state_name_the_study(cast: Cast, state, buttons
     found = re.findall(r'<button[^>]* value="(?:open|pause|close)"[^>]*>(.*?)</button>', page, re.DOTALL)
     assert [plain(one) for one in found] == [f"{words} study Which <one>?" for words in buttons]
     assert [one.partition("<")[0].strip() for one in found] == buttons
+
+
+@pytest.mark.parametrize("of_study", [True, False])
+def test_annotators_of_a_report_lead_to_the_items_they_share_until_labels_change(cast: Cast, study, of_study):
+    dataset, browser = study.dataset, client_of(cast.alice)
+    asked = {"study": study.slug} if of_study else {"dataset": dataset.name}
+    report = report_request(user=cast.alice, **asked)
+    address = reverse("metaeval:report-detail", args=[report.pk])
+    rows = rows_of(browser.get(address), "Labels of each annotator, and agreement with the others")
+    annotators = report_of(report.content).people.annotators
+    assert len(rows) == len(annotators) == 3
+    for row in annotators:
+        labels, agreement, _, shared = rows[str(row.number)]
+        assert n_items(browser, link_in(labels)) == row.n_labels
+        for cell in (agreement, shared):
+            assert n_items(browser, link_in(cell)) == row.agreement["n"] > 0
+    browser.get(address)
+    with CaptureQueriesContext(connection) as queries:
+        browser.get(address)
+    assert len(queries) <= 25
+    # Their numbers are those of their first labels, which may be others' by now.
+    study_label_make(study=study, item=study.study_items.last().item, choice=1)
+    page = browser.get(address)
+    rows = rows_of(page, "Labels of each annotator, and agreement with the others")
+    assert not any('class="behind"' in cell for cells in rows.values() for cell in cells)
+    assert "Labels have changed since this report was made" in text_of(page)
+
+
+def test_another_reader_of_a_report_does_not_see_whose_labels_they_are(cast: Cast, study):
+    report = report_request(user=cast.ann, dataset=study.dataset.name)
+    Report.objects.update(created_by=cast.bob)
+    page = client_of(cast.bob).get(reverse("metaeval:report-detail", args=[report.pk]))
+    rows = rows_of(page, "Labels of each annotator, and agreement with the others")
+    assert not any('class="behind"' in cell for cells in rows.values() for cell in cells)
