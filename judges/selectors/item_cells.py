@@ -32,6 +32,7 @@ def pair_in_cell(
     return {
         "right": said[right] > 0,
         "wrong": sum(said) > said[right],
+        "read": sum(said[:3]) > 0,
         "positive": said[1] > 0,
         "either": right == 1 or said[1] > 0,
     }.get(filters.verdict, True)
@@ -68,6 +69,7 @@ def parts_in_cell(
             if {
                 "right": heard.get(key) == is_yes,
                 "wrong": heard.get(key) != is_yes,
+                "read": key in heard,
                 "positive": says_yes,
                 "either": is_yes or says_yes,
             }.get(filters.verdict, True):

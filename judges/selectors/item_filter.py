@@ -25,6 +25,7 @@ SORTS = {"number": "Item number", "disagreement": "Disagreement, highest first"}
 VERDICTS = {
     "right": "Verdict correct",
     "wrong": "Verdict incorrect",
+    "read": "Verdict parsed",
     "positive": "Verdict",
     "either": "Verdict or answer",
 }

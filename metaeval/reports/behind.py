@@ -19,6 +19,14 @@ _RATES = {
     "precision": ("any", "positive"),
     "f1": ("any", "either"),
 }
+# What items have that other figures of pairs count.
+_COUNTED = {
+    "agreement": ("judgment", "labels"),
+    "minus_people": ("judgment", "labels"),
+    "accuracy": ("judgment", "gold"),
+    "positional_agreement": ("both_orders",),
+    "cost_per_1000": ("judgment",),
+}
 
 
 def behind(
@@ -73,6 +81,12 @@ def _case(kind: str, figure: str) -> str:
         next((one for one in FIGURES[kind].judges if one.name == figure), None) if kind in FIGURES else None
     )
     return "" if found is None else "wrong" if found.of_gold else "disagrees"
+
+
+def counted(kind: str, figure: str, fingerprint: str) -> dict[str, Any]:
+    """The filter of all items that a figure of a judge of pairs counts; empty where no filter has them."""
+    has = _COUNTED.get(figure)
+    return {} if has is None else {"kind": kind, "judge": fingerprint, "has": has, "sort": "disagreement"}
 
 
 def resampled(kind: str, role: str) -> dict[str, Any]:

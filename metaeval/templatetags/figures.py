@@ -12,7 +12,7 @@ from judges.exports.writing import ExportTarget
 from judges.selectors.item_addresses import items_url
 from metaeval.inputs import PEOPLE
 from metaeval.reports import figures
-from metaeval.reports.behind import behind
+from metaeval.reports.behind import behind, counted
 from metaeval.reports.changes import Leaf, leaf_text
 from metaeval.reports.tables import OVERALL, Slice
 from metaeval.views import addresses
@@ -48,6 +48,13 @@ def cell_items(  # the arguments of `behind`, of a dataset by its name, with the
     asked = behind(kind, figure=figure, place=place, fingerprint=fingerprint, against=against, mark=mark)
     came_from = figures.cell_query(figure, estimate, unit)
     return items_url(dataset, **(asked | {"study": study} | cell | came_from))
+
+
+@register.simple_tag
+def counted_items(dataset: str, kind: str, figure: str, fingerprint: str) -> str:
+    """The address of all items that a figure of a judge counts; empty where no list has them."""
+    asked = counted(kind, figure, fingerprint) if dataset and fingerprint else {}
+    return items_url(dataset, **asked) if asked else ""
 
 
 @register.simple_tag

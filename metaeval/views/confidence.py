@@ -61,6 +61,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
             ),
         )
         context["rows"] = [(row, items_of_errors(dataset, page, row.key)) for row in page.rows]
+        context["leads"] = items_of_judge(dataset, page)
         studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
@@ -104,6 +105,16 @@ def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[
         "true_negative_rate": counted("2"),
         "precision": counted("any", "positive"),
         "f1": counted("any", "either"),
+    }
+
+
+def items_of_judge(dataset: Dataset, page: ConfidencePage) -> dict[str, str]:
+    """Where the figures of the judge that the page is about lead: to what it judged, and to where it can be wrong."""
+    asked: dict[str, Any] = {"kind": page.kind, "judge": page.judge.key}
+    known = {page.against: "any", "verdict": "read", "sort": "disagreement"}
+    return {
+        "judged": items_url(dataset.name, **asked, has="judgment"),
+        "certain": items_url(dataset.name, **asked, **known),
     }
 
 

@@ -130,6 +130,7 @@ def _sections(
         "held_out_words": sections.held_out_words(report),
         "table": selection_table(report),
         "resampled": counted.resampled,
+        "leader_fingerprint": _fingerprint(report),
         "pictures": pictures_shown(
             request,
             decision_pictures(report),
@@ -159,6 +160,12 @@ def _sections(
         "promote_url": f"{source_url(sweep, 'decision-promote')}?{query}",
         "inputs_hash": report.inputs_hash,
     }
+
+
+def _fingerprint(report: SelectionReport) -> str:
+    """Of the leading judge; empty where none leads, or a baseline, which has no judgments."""
+    judge = report.by_key.get(report.leader or "")
+    return "" if judge is None or judge.baseline else judge.fingerprint
 
 
 @never_cache

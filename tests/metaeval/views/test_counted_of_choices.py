@@ -203,3 +203,73 @@ def test_error_rates_of_a_report_open_the_items_that_they_count(cast: Cast, test
                     )
                     seen.add(name)
     assert len(seen) == 4
+
+
+def tiles_of(page):
+    """By its name, the links of a tile."""
+    assert page.status_code == 200
+    tiles = re.findall(r'<div class="tile"><dt>(.*?)</dt>(.*?)</div>', page.content.decode(), re.DOTALL)
+    return {
+        name: [link_in(f"{one}</a>") for one in text.split("</a>") if 'class="behind"' in one]
+        for name, text in tiles
+    }
+
+
+@pytest.mark.parametrize("measure", ["agreement", "accuracy"])
+def test_tiles_of_a_comparison_open_the_items_that_they_count(cast: Cast, tested, measure):
+    _, sweep, *_ = tested
+    browser = client_of(cast.alice)
+    page = browser.get(reverse("metaeval:comparison", args=[sweep.pk]), {"measure": measure})
+    tiles = tiles_of(page)
+    linked = [figure for figure in page.context["figures"] if tiles[figure.label]]
+    assert len(linked) >= 2
+    for figure in linked:
+        (link,) = tiles[figure.label]
+        assert n_items(browser, link) == figure.estimate["n"] > 0, figure.name
+
+
+@pytest.mark.parametrize("role", ["people", "gold"])
+def test_tiles_of_a_decision_open_the_items_that_they_count(cast: Cast, tested, role):
+    dataset, sweep, *_ = tested
+    browser = client_of(cast.alice)
+    page = decided_by(browser, sweep, dataset, role)
+    report, tiles = page.context["report"], tiles_of(page)
+    held_out, in_sample, positional, cost = tiles
+    for name, n in (
+        (held_out, report.held_out["n"]),
+        (in_sample, report.leading.objective["n"]),
+        (positional, report.leading.positional_agreement["n"]),
+        (cost, report.leading.cost_per_1000["n"]),
+    ):
+        (link,) = tiles[name]
+        assert n_items(browser, link) == n > 0, name
+
+
+@pytest.mark.parametrize("against", ["people", "gold"])
+def test_tiles_of_confidence_open_the_items_that_they_count(cast: Cast, tested, against):
+    _, sweep, both, part = tested
+    browser = client_of(cast.alice)
+    for judge in (both, part):
+        page = browser.get(
+            reverse("metaeval:confidence", args=[sweep.pk]),
+            {"against": against, "judge": judge.fingerprint},
+        )
+        found, tiles = page.context["page"], tiles_of(page)
+        counts = {"Judge's verdicts": found.n_rows, "Prediction-powered (PPI++)": found.n_rows}
+        if found.certainty is not None:
+            counts |= {
+                "Calibration error": found.certainty.calibration["n"],
+                "Brier score": found.certainty.brier["n"],
+            }
+        for name, n in counts.items():
+            (link,) = tiles[name]
+            assert n_items(browser, link) == n > 0, (judge.name, name)
+
+
+def test_the_sentence_above_a_reports_agreement_opens_the_items_with_two_labels(cast: Cast, tested):
+    dataset, *_ = tested
+    browser = client_of(cast.alice)
+    report = report_request(user=cast.alice, dataset=dataset.name)
+    page = browser.get(reverse("metaeval:report-detail", args=[report.pk])).content.decode()
+    link = link_in(re.search(r'<a class="behind"[^>]*>[^<]* with two labels or more</a>', page)[0])
+    assert n_items(browser, link) == report_of(report.content).people.n_items_with_two_labels > 0
