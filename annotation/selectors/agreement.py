@@ -29,11 +29,11 @@ from metaeval.figures.sample import Ratio
 from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
 from metaeval.stats import Estimate
 
-# Primary key of an annotator to (short id, simulated?).
+# Primary key of an annotator to (pseudonym, simulated?).
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 9
+VERSION = 10
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
@@ -61,11 +61,15 @@ class AnnotatorRow:
     """One annotator: their agreement with the others, on items that others labelled too."""
 
     annotator: int
-    short_id: str
+    pseudonym: str
     is_simulated: bool
     labels: int
     seconds: float | None
     agreement: Estimate
+
+    @property
+    def short_id(self) -> str:
+        return self.pseudonym[:SHORT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,7 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
             *value,
         ) = row
         if annotator not in people:
-            people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
+            people[annotator] = (str(pseudonym(public_id, study=study.pk)), simulated)
         seconds = seconds_of(ms, earlier)
         grade = grade_of(value[0]) if value else None
         yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored, number, grade)

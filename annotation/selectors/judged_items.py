@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
 
 from annotation.domain.conversation import Turn, turns_of
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse
 from annotation.kinds.shown_trace import ShownStep, steps_shown
-from annotation.models import Instruction, Item, ItemNote, ItemResponse, Label
+from annotation.models import Instruction, Item, ItemNote, ItemResponse, ItemRole, Label, Study, StudyItem
+from annotation.selectors.datasets import items_of
+from annotation.selectors.judging import ItemSlice
 from annotation.selectors.shown import aspects_shown, criteria_shown
-from annotation.selectors.slices import slice_items
 
 EXCERPT = 400
 """Characters of a text that a list of items reads."""
@@ -88,21 +89,32 @@ def items_found(
     kind: str,
     category: str = "",
     subset: str = "",
-    study_id: int | None = None,
+    study: Study | None = None,
     text: str = "",
 ) -> QuerySet[Item]:
-    """Items of a dataset of one kind; `text` is a part of an item's name, of its instruction or of a response."""
-    rows = slice_items(
-        dataset_id=dataset_id, kind=kind, categories=[category] if category else [], subset=subset
-    ).order_by()
-    if study_id is not None:
-        rows = rows.filter(study_items__study=study_id, study_items__withdrawn_at=None)
+    """Items of a dataset of one kind; `text` is a part of an item's name, of its instruction or of a response.
+
+    Of a study those of its version that it asks about, and those that it had labels of before they were withdrawn.
+    """
+    part = ItemSlice((category,) if category else (), (subset,) if subset else ())
+    rows = items_of([dataset_id], kind, study=study).filter(part.condition("instruction__"))
+    if study is not None:
+        asked = StudyItem.objects.filter(study=study, withdrawn_at=None, item=OuterRef("pk"))
+        labelled = Label.objects.current().filter(study=study, item=OuterRef("pk"))
+        rows = rows.filter(Exists(asked) | Exists(labelled))
     if text:
         answered = ItemResponse.objects.filter(item=OuterRef("pk"), response__text__icontains=text)
         rows = rows.filter(
             Q(external_id__icontains=text) | Q(instruction__text__icontains=text) | Exists(answered)
         )
     return rows
+
+
+def items_asked(study: Study, *, complete: bool = False) -> QuerySet[StudyItem, int]:
+    """Primary keys of the items that a study asks about, or of those of them that have all their labels."""
+    places = StudyItem.objects.filter(study=study, role=ItemRole.WORK, withdrawn_at=None)
+    places = places.filter(n_accepted__gte=F("overlap")) if complete else places
+    return places.values_list("item", flat=True)
 
 
 @dataclass(frozen=True, slots=True)

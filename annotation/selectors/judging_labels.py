@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scales
@@ -103,6 +103,43 @@ def people_said(
 def _current(reader: User | None, study_id: int | None = None) -> LabelQuerySet:
     rows = labels_visible_to(reader).current()
     return rows if study_id is None else rows.filter(study=study_id)
+
+
+def items_labelled(
+    items: QuerySet[Item],
+    *,
+    least: int = 1,
+    annotator_id: int | None = None,
+    reader: User | None = None,
+    study_id: int | None = None,
+) -> QuerySet[Item]:
+    """Those of the items that so many annotators labelled, or this one."""
+    labels = _current(reader, study_id).order_by()
+    if annotator_id is not None:
+        labels = labels.filter(annotator=annotator_id)
+    if least == 1:
+        return items.filter(Exists(labels.filter(item=OuterRef("pk"))))
+    counted = labels.values("item").annotate(n=Count("annotator", distinct=True)).filter(n__gte=least)
+    return items.filter(pk__in=counted.values("item"))
+
+
+def annotators_of_items(
+    items: QuerySet[Item], *, reader: User | None = None, study_id: int | None = None
+) -> list[tuple[int, int]]:
+    """Who labelled what: (item, annotator), each once; one query."""
+    rows = _current(reader, study_id).filter(item__in=items).order_by()
+    return list(rows.values_list("item_id", "annotator_id").distinct())
+
+
+def annotator_by_pseudonym(
+    name: str, *, dataset_id: int, reader: User | None = None, study_id: int | None = None
+) -> int | None:
+    """The annotator who has this pseudonym in a study, or in a dataset where none is given; one query."""
+    labels = _current(reader, study_id).filter(item__dataset=dataset_id).order_by()
+    people = labels.values_list("annotator_id", "annotator__public_id").distinct()
+    return next(
+        (pk for pk, one in people if str(pseudonym(one, study=study_id, dataset=dataset_id)) == name), None
+    )
 
 
 def choices_said(

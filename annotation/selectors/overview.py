@@ -7,7 +7,21 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import BooleanField, Case, Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    Exists,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -219,6 +233,30 @@ def dataset_labels_for(user: User, dataset: Dataset) -> DatasetLabels:
         )
     )
     return DatasetLabels(**row)
+
+
+@dataclass(frozen=True, slots=True)
+class KindItems:
+    """How many items of a kind a dataset has, how many with gold, and how many with a label."""
+
+    kind: str
+    items: int
+    gold: int
+    labelled: int
+
+
+def kind_items_for(user: User, dataset: Dataset) -> list[KindItems]:
+    """The items of a dataset by kind, in the order of their first; labels as far as they may see them. One query."""
+    labels = labels_visible_to(user).current().filter(item=OuterRef("pk"))
+    rows = Item.objects.current().filter(dataset=dataset).order_by().annotate(is_labelled=Exists(labels))
+    counted = rows.values("kind").annotate(
+        first=Min("position"),
+        n=Count("pk"),
+        n_gold=Count("pk", filter=Q(gold__isnull=False)),
+        n_labelled=Count("pk", filter=Q(is_labelled=True)),
+    )
+    found = counted.order_by("first", "kind").values_list("kind", "n", "n_gold", "n_labelled")
+    return [KindItems(*row) for row in found]
 
 
 def items_for_reading(

@@ -35,6 +35,12 @@ def study_page(study: Study, *crumbs: Crumb, tab: str = "") -> dict[str, Any]:
     }
 
 
+def items_behind(study: Study, **asked: Any) -> str:
+    """The address of the items of a study that fit, with its labels: the page is of an application above."""
+    query = {"study": study.slug, **asked}
+    return reverse("metaeval:dataset-items", args=[study.dataset.name], query=query)
+
+
 def enrollment_in(study: Study, public_id: str) -> Enrollment:
     """A person of a study that was fetched for the user, by their pseudonym there."""
     try:

@@ -1,19 +1,26 @@
 """Datasets: what there is, and the items themselves."""
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 
 from annotation.forms.upload import CriteriaForm, DatasetForm
+from annotation.kinds import kind_of
+from annotation.models import Dataset
 from annotation.selectors.datasets import (
     dataset_counts,
     datasets_changeable_by,
     datasets_visible_to,
 )
 from annotation.selectors.overview import (
+    KindItems,
     dataset_labels_for,
     dataset_list_for,
     items_for_reading,
+    kind_items_for,
     label_tallies,
     studies_visible_to,
 )
@@ -33,6 +40,27 @@ def dataset_list(request: ResearcherRequest) -> HttpResponse:
 def _shares(tally: dict[str, int]) -> list[tuple[str, int, float]]:
     total = sum(tally.values())
     return [(name, n, n / total) for name, n in tally.items()]
+
+
+def _behind(dataset: Dataset, kinds: list[KindItems]) -> dict[str, list[dict[str, Any]]]:
+    """The lists of items behind each tile, one for each kind that has some: the list is of an application above."""
+
+    def lists(name: str, has: str = "") -> list[dict[str, Any]]:
+        return [
+            {
+                "n": getattr(one, name),
+                "of": kind_of(one.kind).label.lower() if len(kinds) > 1 else "",
+                "url": reverse(
+                    "metaeval:dataset-items",
+                    args=[dataset.name],
+                    query={"kind": one.kind} | ({"has": has} if has else {}),
+                ),
+            }
+            for one in kinds
+            if getattr(one, name)
+        ]
+
+    return {"items": lists("items"), "gold": lists("gold", "gold"), "labelled": lists("labelled", "label")}
 
 
 @researcher_page
@@ -62,6 +90,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "categories": _shares(counts.by_category),
         "subsets": _shares(counts.by_subset),
         "labelled": dataset_labels_for(request.user, dataset),
+        "behind": _behind(dataset, kind_items_for(request.user, dataset)),
         "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
         "criteria": list(dataset.criteria.all()),
         # Of the application above, by the name of its relation.

@@ -27,7 +27,7 @@ from annotation.services.quality import (
     labels_take_back,
     message_send,
 )
-from annotation.views.common import enrollment_in, study_of, study_page
+from annotation.views.common import enrollment_in, items_behind, study_of, study_page
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 MANY_LABELS = 5_000
@@ -46,6 +46,7 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
     people = annotators_of(study)
     return {
         "study": study,
+        "all_items": items_behind(study),
         "people": people,
         "rows": people_filtered(people.rows, show),
         "show": show,
@@ -102,6 +103,7 @@ def _person_page(
     people_url = reverse("annotation:study-people", args=[study.slug])
     words = {question["key"]: question["question"] for question in study.eligibility or []}
     context = study_page(study, ("People", people_url), (row.short_id, None), tab="people") | {
+        "all_items": items_behind(study),
         "people": everybody,
         "row": row,
         "enrollment": enrollment,

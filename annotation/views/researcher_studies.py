@@ -39,7 +39,7 @@ from annotation.services.studies import (
     study_pause,
 )
 from annotation.views.annotator.common import money
-from annotation.views.common import study_of, study_page
+from annotation.views.common import items_behind, study_of, study_page
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 STUDIES_PER_PAGE = 25
@@ -95,10 +95,9 @@ def _live(study: Study) -> dict[str, Any]:
 
 def _figures(study: Study, live: dict[str, Any]) -> dict[str, Any]:
     pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
-    items = reverse("metaeval:dataset-items", args=[study.dataset.name], query={"study": study.slug})
     return live | {
-        "all_items": items,
-        "split_items": f"{items}&case=split&sort=disagreement",
+        "all_items": items_behind(study),
+        "split_items": items_behind(study, case="split", sort="disagreement"),
         "pace": pace,
         "agreement": agreement_so_far(study, live["labels"]),
         "days": _bars(labels_by_day(study)),

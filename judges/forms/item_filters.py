@@ -14,14 +14,19 @@ from django.http import Http404, QueryDict
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.judged_items import dataset_kinds
+from annotation.selectors.judging_labels import annotator_by_pseudonym
 from annotation.selectors.overview import reader_of, study_get_for
 from judges.forms.judgment_filters import number_from
-from judges.selectors.item_list import CASES, SORTS, TRUTHS, VERDICTS, ItemFilter
+from judges.selectors.item_filter import CASES, HAS, SORTS, TRUTHS, VERDICTS, ItemFilter
 from judges.selectors.reading import judges_of_dataset
 from metaeval.figures import FIGURES
 
 NO_JUDGE = 0
 """In place of a judge that has judged nothing of the dataset: nothing fits."""
+NO_ANNOTATOR = 0
+"""In place of an annotator of whom there is no label: nothing fits."""
+ANY = "any"
+"""In place of a right answer: there is one."""
 MOST_TEXT = 200
 MOST_JUDGES = 200
 VALUE = re.compile(r"[-−+]?\$?[0-9][0-9,]{0,12}(\.[0-9]{1,6})?( ?%| points| ms| s| min| h)?\Z")
@@ -45,26 +50,38 @@ def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[It
     if study is not None:
         kind = study.kind
     kind = kind if kind in kinds else next(iter(kinds), "")
-    sides = ("0", "1", "2") if kind and kind_of(kind).presented else ("1", "2")
+    sides = (ANY, "0", "1", "2") if kind and kind_of(kind).presented else (ANY, "1", "2")
     truth = next((name for name in TRUTHS if query.get(name, "") in sides), "")
+    answer = query.get(truth, "") if truth else ""
     sort = query.get("sort", "")
+    annotator = _text(query.get("annotator", ""))
+    reader = reader_of(user)
     found = ItemFilter(
         dataset_id=dataset.pk,
         kind=kind,
         judge_ids=_judges(query.getlist("judge"), dataset),
         category=_text(query.get("category", "")),
         subset=_text(query.get("subset", "")),
-        study_id=None if study is None else study.pk,
+        study=study,
         case=case if (case := query.get("case", "")) in CASES else "",
         text=_text(query.get("q", "")).strip(),
         sort=sort if sort in SORTS else next(iter(SORTS)),
         truth=truth,
-        answer=int(query.get(truth, "0")) if truth else None,
+        answer=None if answer in ("", ANY) else int(answer),
         verdict=verdict if (verdict := query.get("verdict", "")) in VERDICTS else "",
         mark=_mark(query.get("mark", "")) if truth else None,
-        reader=reader_of(user),
+        has=tuple(name for name in HAS if name in query.getlist("has")),
+        annotator_id=_annotator(annotator, dataset, study, reader) if annotator else None,
+        annotator=annotator,
+        reader=reader,
     )
     return found, study
+
+
+def _annotator(name: str, dataset: Dataset, study: Study | None, reader: User | None) -> int:
+    study_id = None if study is None else study.pk
+    found = annotator_by_pseudonym(name, dataset_id=dataset.pk, reader=reader, study_id=study_id)
+    return NO_ANNOTATOR if found is None else found
 
 
 def cell_figure_from(query: QueryDict, kind: str) -> CellFigure | None:
@@ -73,7 +90,7 @@ def cell_figure_from(query: QueryDict, kind: str) -> CellFigure | None:
     if VALUE.match(value) is None:
         return None
     known = FIGURES.get(kind)
-    every = () if known is None else (*known.judges, *known.gold, *known.people)
+    every = () if known is None else (*known.judges, *known.gold, *known.people, known.of_one_person)
     label = next((one.label for one in every if one.name == name), "")
     return CellFigure(label, value, int(n) if n.isascii() and n.isdigit() and len(n) < 10 else None)
 
@@ -97,10 +114,8 @@ def item_query_of(filters: ItemFilter, study: Study | None) -> dict[str, Any]:
         "case": filters.case,
         "q": filters.text,
         "sort": "" if filters.sort == next(iter(SORTS)) else filters.sort,
-        "verdict": filters.verdict,
+        **item_query_of_counted(filters),
     }
-    if filters.truth:
-        given |= {filters.truth: filters.answer, "mark": filters.mark}
     return {name: value for name, value in given.items() if value not in (None, "", [])}
 
 
@@ -138,3 +153,15 @@ def _judges(asked: Sequence[str], dataset: Dataset) -> tuple[int, ...]:
     found = set(judges.filter(pk__in=numbers).values_list("pk", flat=True))
     found |= set(judges.filter(fingerprint__in=wanted).values_list("pk", flat=True))
     return tuple(sorted(found)) or (NO_JUDGE,)
+
+
+def item_query_of_counted(filters: ItemFilter) -> dict[str, Any]:
+    """The part of it that says what a figure counts, for which the page has no field."""
+    given: dict[str, Any] = {
+        "verdict": filters.verdict,
+        "has": list(filters.has),
+        "annotator": filters.annotator,
+    }
+    if filters.truth:
+        given |= {filters.truth: ANY if filters.answer is None else filters.answer, "mark": filters.mark}
+    return {name: value for name, value in given.items() if value not in (None, "", [])}

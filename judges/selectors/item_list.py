@@ -12,10 +12,10 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.domain.scales import STANDARD, Scales, are_mixed
+from annotation.domain.scales import STANDARD
 from annotation.kinds import kind_of
 from annotation.kinds.values import NO_SCALES
-from annotation.models import Item, User
+from annotation.models import Item
 from annotation.selectors.adjudication import disputes_of
 from annotation.selectors.datasets import scales_of
 from annotation.selectors.judged_items import ItemExcerpt, item_excerpts, items_found
@@ -29,71 +29,14 @@ from annotation.selectors.judging_labels import (
 )
 from judges.models import Judgment, ParseStatus
 from judges.selectors.disagreement import against_gold, against_people, rank_correlation_of
+from judges.selectors.item_cells import Choices, Verdicts, pair_in_cell, parts_in_cell
+from judges.selectors.item_conditions import with_conditions
+from judges.selectors.item_filter import COMPARED, ItemFilter
 from judges.selectors.judgment_list import other_verdicts
 
 PAGE = 25
 MOST_VALUES = 40_000
 """Judgments of a kind other than pairs that are compared for one page."""
-CASES = {
-    "disagrees": "Judge disagrees with human annotators",
-    "orders_differ": "Verdicts differ between presentation orders",
-    "unparsed": "Unparsed or failed",
-    "split": "Human annotators disagree",
-    "wrong": "Judge disagrees with gold",
-}
-COMPARED = ("disagrees", "split", "wrong")
-"""The cases that what people and judges said decides."""
-SHORT = {
-    "disagrees": "Judge disagrees",
-    "orders_differ": "Orders differ",
-    "unparsed": "Unparsed",
-    "split": "Annotators disagree",
-    "wrong": "Not gold",
-}
-"""The cases in a word or two, for where each is a tab."""
-SORTS = {"number": "Item number", "disagreement": "Disagreement, highest first"}
-VERDICTS = {"right": "Verdict correct", "wrong": "Verdict incorrect"}
-TRUTHS = {"people": "Majority of human annotators", "gold": "Gold answer"}
-
-
-@dataclass(frozen=True, slots=True)
-class ItemFilter:
-    """Which items of a dataset are wanted; what is empty does not matter.
-
-    Attributes
-    ----------
-    judge_ids : tuple of int
-        Of these judges' verdicts the cases and the disagreement speak; empty: of all.
-    study_id : int or None
-        Only items of this study; what people said is then of its labels alone.
-    truth, answer, verdict : str, int or None, str
-        A cell of a confusion table: the right answer by ``people`` or ``gold`` is `answer`, and a verdict is ``right``
-        or ``wrong``. Of kinds with parts, that holds of one of them, and the answer is 1 for yes and 2 for no.
-    mark : float or None
-        Of ratings, from where on a part is a yes.
-    reader : User or None
-        Whose right to see labels bounds what people said; None: all labels count.
-    """
-
-    dataset_id: int
-    kind: str
-    judge_ids: tuple[int, ...] = ()
-    category: str = ""
-    subset: str = ""
-    study_id: int | None = None
-    case: str = ""
-    text: str = ""
-    sort: str = "number"
-    truth: str = ""
-    answer: int | None = None
-    verdict: str = ""
-    mark: float | None = None
-    reader: User | None = None
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether what people and judges said decides which items fit, or their order."""
-        return self.sort == "disagreement" or self.case in COMPARED or bool(self.truth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +151,10 @@ def _items(filters: ItemFilter) -> QuerySet[Item]:
         kind=filters.kind,
         category=filters.category,
         subset=filters.subset,
-        study_id=filters.study_id,
+        study=filters.study,
         text=filters.text,
     )
+    items = with_conditions(items, filters, _judgments(filters))
     said = _judgments(filters).filter(item=OuterRef("pk"))
     if filters.case == "unparsed":
         items = items.filter(Exists(said.exclude(status=ParseStatus.PARSED)))
@@ -221,6 +165,7 @@ def _items(filters: ItemFilter) -> QuerySet[Item]:
 
 def _judgments(filters: ItemFilter) -> QuerySet[Judgment]:
     rows = Judgment.objects.order_by()
+    rows = rows.filter(sample=0) if filters.is_counted else rows
     return rows.filter(judge_id__in=filters.judge_ids) if filters.judge_ids else rows
 
 
@@ -254,8 +199,6 @@ def _pair_rows(filters: ItemFilter, items: QuerySet[Item], *, judges: bool, gold
     ]
 
 
-Choices = tuple[int, int, int]
-Verdicts = tuple[int, int, int, int]
 PairRow = tuple[int, Choices | None, Verdicts | None, int | None]
 
 
@@ -267,13 +210,7 @@ def _pair_fits(filters: ItemFilter, labels: Choices | None, said: Verdicts | Non
         right = majority if filters.case == "disagrees" else gold
         if said is None or right is None or not sum(said[:3]) - said[right]:
             return False
-    if filters.truth:
-        right = majority if filters.truth == "people" else gold
-        if said is None or right is None or right != filters.answer:
-            return False
-        n_right = said[right]
-        return {"right": n_right > 0, "wrong": sum(said) > n_right}.get(filters.verdict, True)
-    return True
+    return not filters.truth or pair_in_cell(filters, labels, said, gold, majority)
 
 
 def pair_disagreement(labels: Choices, said: Verdicts) -> float:
@@ -308,7 +245,7 @@ def _value_rows(filters: ItemFilter, items: QuerySet[Item]) -> Iterator["ValueRo
     disputes = disputes_of(filters.kind, numbers, scales)
     split = {pk for pk, dispute in zip(several, disputes, strict=True) if dispute > 0}
     for pk, gold in items.values_list("pk", "gold"):
-        if not _cell_fits(filters, labels.get(pk, ()), said[pk], gold, scales):
+        if filters.truth and not parts_in_cell(filters, labels.get(pk, ()), said[pk], gold, scales):
             continue
         people = (
             said_together(filters.kind, [(None, value) for value in labels[pk]], scales)
@@ -325,45 +262,6 @@ def _value_rows(filters: ItemFilter, items: QuerySet[Item]) -> Iterator["ValueRo
 
 
 ValueRow = tuple[int, dict[str, bool], list[dict[str, Any] | None], PeopleSaid | None]
-
-
-def _cell_fits(
-    filters: ItemFilter,
-    labels: Sequence[Mapping[str, Any]],
-    said: Sequence[Mapping[str, Any] | None],
-    gold: Mapping[str, Any] | None,
-    scales: Scales,
-) -> bool:
-    """Whether a part of an item is in the cell of the confusion table; ties and what cannot be read are wrong."""
-    if not filters.truth:
-        return True
-    sources = [gold] if filters.truth == "gold" and gold else labels if filters.truth == "people" else []
-    votes: dict[str, list[bool]] = defaultdict(list)
-    for source in sources:
-        for key, side in _sides(filters, source, scales).items():
-            votes[key].append(side)
-    wanted = filters.answer == 1
-    # A part on which people are divided has no right answer.
-    keys = [
-        key
-        for key, sides in votes.items()
-        if 2 * sum(sides) != len(sides) and (2 * sum(sides) > len(sides)) == wanted
-    ]
-    for verdict in said:
-        heard = {} if verdict is None else _sides(filters, verdict, scales)
-        for key in keys:
-            is_right = heard.get(key) == wanted
-            if filters.verdict in ("", "right" if is_right else "wrong"):
-                return True
-    return False
-
-
-def _sides(filters: ItemFilter, value: Mapping[str, Any], scales: Scales) -> dict[str, bool]:
-    """Yes or no by part: an answer, or a rating by its mark, a `Scale.position` where scales are mixed."""
-    mark, numbers = 1.0 if filters.mark is None else filters.mark, parts_of(filters.kind, value)
-    if are_mixed(scales.values()):
-        numbers = {key: scales[key].position(number) for key, number in numbers.items() if key in scales}
-    return {key: number >= mark for key, number in numbers.items()}
 
 
 def case_counts(filters: ItemFilter) -> dict[str, int]:

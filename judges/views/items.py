@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.domain.errors import ItemNoteError, StudyRuleError
+from annotation.domain.pseudonyms import SHORT as SHORT_PSEUDONYM
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Item, ItemNote, Study, StudyState
 from annotation.selectors.datasets import datasets_visible_to, items_of
@@ -30,16 +31,12 @@ from judges.forms.item_filters import (
     cell_query_of,
     item_filter_from,
     item_query_of,
+    item_query_of_counted,
 )
 from judges.forms.judgment_filters import number_from, with_query
 from judges.selectors.item_addresses import items_url
+from judges.selectors.item_filter import CASES, HAS, OF_POSITIVE, SHORT, SORTS, TRUTHS, VERDICTS, ItemFilter
 from judges.selectors.item_list import (
-    CASES,
-    SHORT,
-    SORTS,
-    TRUTHS,
-    VERDICTS,
-    ItemFilter,
     TooManyError,
     case_counts,
     item_neighbours,
@@ -119,6 +116,7 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "studies": studies.order_by("title"),
         "adjudicated": studies.filter(kind=filters.kind).exclude(state=StudyState.DRAFT).order_by("title"),
         "sorts": SORTS.items(),
+        "counted": _pairs(item_query_of_counted(filters)),
         "kind_info": kind,
         "is_filtered": bool(set(chosen) - {"kind", "figure", "value", "n"}),
         "newer_url": _with(dataset, chosen, before=page.newer) if page and page.newer else "",
@@ -199,13 +197,27 @@ def _about(filters: ItemFilter, study: Study | None, judges: Sequence[str]) -> l
     """What the list is of, in words: the judges, the slice, the cell of a confusion table."""
     several = f"{len(judges)} judges" if len(judges) > 3 else ", ".join(judges)
     found = [several, filters.category, filters.subset, "" if study is None else study.title]
-    if filters.truth and filters.answer is not None:
-        found.append(f"{TRUTHS[filters.truth]}: {_side_words(filters, filters.answer)}")
-        found.append(VERDICTS.get(filters.verdict, ""))
+    if filters.annotator:
+        found.append(f"Annotator {filters.annotator[:SHORT_PSEUDONYM]}")
+    found += [HAS[name] for name in filters.has]
+    if filters.truth:
+        answer = "known" if filters.answer is None else _side_words(filters, filters.answer)
+        found.append(f"{TRUTHS[filters.truth]}: {answer}")
+        side = f": {_side_words(filters, 1)}" if filters.verdict in OF_POSITIVE else ""
+        found.append(VERDICTS.get(filters.verdict, "") + side)
     found.append(CASES.get(filters.case, ""))
     if filters.text:
         found.append(f"“{filters.text}”")
     return [part for part in found if part]
+
+
+def _pairs(query: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Name and value of each parameter, those of a list one by one."""
+    return [
+        (name, one)
+        for name, value in query.items()
+        for one in (value if isinstance(value, list) else [value])
+    ]
 
 
 def _side_words(filters: ItemFilter, answer: int) -> str:

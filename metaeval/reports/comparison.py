@@ -241,6 +241,7 @@ def _sorted(rows: Sequence[ComparedJudge], sort: str, keys: Sequence[str]) -> li
 class KeyFigure:
     """One of the four figures beside the decision."""
 
+    name: str
     label: str
     estimate: EstimateJson | None
     unit: str
@@ -261,7 +262,7 @@ def _minus_people(report: ReportContent, primary: str, judge: JudgeFigures) -> l
         notes.append(f"annotators like these {ends}")
     if known(best := judge.overall("below_best")):
         notes.append(f"upper bound minus judge {full_text(best, one.unit)}")
-    return [KeyFigure(one.label, estimate, one.unit, "; ".join(notes))]
+    return [KeyFigure(one.name, one.label, estimate, one.unit, "; ".join(notes))]
 
 
 def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigure]:
@@ -270,7 +271,7 @@ def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigu
 
     def tile(name: str, note: str = "") -> KeyFigure:
         one = figures.of_judges(name)
-        return KeyFigure(one.label, judge.overall(name), one.unit, note)
+        return KeyFigure(one.name, one.label, judge.overall(name), one.unit, note)
 
     people = report.people.measures
     note = ""
@@ -281,7 +282,9 @@ def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigu
     gap = judge.measures[primary].get("gap")
     lean = tile("length_bias", "0 is no bias")
     if gap is not None:
-        found.append(KeyFigure("Adversarial gap", gap, "points", "other subsets minus adversarial ones"))
+        found.append(
+            KeyFigure("gap", "Adversarial gap", gap, "points", "other subsets minus adversarial ones")
+        )
     else:
         found.append(lean)
     if len(found) > _MOST_TILES - 1:

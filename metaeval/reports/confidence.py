@@ -1,7 +1,7 @@
 """The errors of judges with two-sided verdicts, and how far one of them knows when it is wrong: what the page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from metaeval.stats import (
     risk_coverage,
 )
 from metaeval.stats.abstention import RiskCoverage
-from metaeval.stats.confusion import NO_VERDICT, confusion_of
+from metaeval.stats.confusion import NO_VERDICT, RATES, confusion_of
 from metaeval.stats.errors import quiet
 
 KINDS = tuple(name for name, kind in FIGURES.items() if kind.sides)
@@ -37,7 +37,8 @@ class JudgeErrors:
     """A judge in the table of errors; figures as JSON values.
 
     ``behind`` is how much more its errors cost than those of the first, on the items that both judged; None of the
-    first. ``rates`` are those of a `Confusion`.
+    first. ``rates`` are those of a `Confusion`. ``n_items`` are the items that the cost and each rate count, by name:
+    of kinds with parts fewer than these; empty in what an earlier version computed.
     """
 
     key: str
@@ -46,6 +47,7 @@ class JudgeErrors:
     cost: dict[str, Any]
     n: int
     behind: dict[str, Any] | None = None
+    n_items: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +226,14 @@ def _errors(one: Any, read: BinaryAnswers, asked: Asked) -> JudgeErrors:
     shared: Any = _shared(read) | {"confidence": asked.level, "n_resamples": 1}
     cost = mean_estimate(costs, bounds=(0.0, most) if most > 0 else None, reason=NO_VERDICT, **shared)
     rates = json_of(confusion_of(read.outcomes, **shared))
+    counted = {name: read.outcomes.ratio(name)[1] > 0 for name in RATES} | {"cost": ~np.isnan(costs)}
     return JudgeErrors(
-        one.judge.fingerprint, one.judge.name, rates, plain(cost), int((~np.isnan(costs)).sum())
+        key=one.judge.fingerprint,
+        name=one.judge.name,
+        rates=rates,
+        cost=plain(cost),
+        n=int(counted["cost"].sum()),
+        n_items={name: len(np.unique(read.item[rows])) for name, rows in counted.items()},
     )
 
 

@@ -38,6 +38,7 @@ def context_of(report: ReportContent) -> dict[str, Any]:
         "why_not_alike": tables.why_not_alike(report),
         "people_tables": tables.people_tables(report),
         "one_person": report.figures.of_one_person,
+        "annotators": [(row, "") for row in report.people.annotators],
         "info": report.primary_figure,
         "against": "the gold answers" if report.against == "gold" else "human annotators",
         "table": tables.judges_table(report) if report.judges else None,

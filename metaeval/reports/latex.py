@@ -160,12 +160,12 @@ def _replacements(report: ReportContent) -> list[LatexTable]:
         return []
     lines = tuple(
         (
-            row_name(name),
-            escape(word),
-            f"{test['n_won']} of {test['n_tested']}",
-            escape(value_text(test["advantage_probability"], sign=False)),
+            row_name(row.name),
+            escape(row.word),
+            f"{row.test['n_won']} of {row.test['n_tested']}",
+            escape(value_text(row.test["advantage_probability"], sign=False)),
         )
-        for name, word, test in rows
+        for row in rows
     )
     words = _caption(report, TITLE, *replacement_words(report), *simulated_words(report))
     heads = (*HEADS[1:3], escape(f"{HEADS[3]} (%)"))

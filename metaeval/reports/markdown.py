@@ -136,12 +136,12 @@ def _replacements(report: ReportContent) -> list[str]:
         HEADS,
         (
             (
-                plain_text(name),
-                word,
-                f"{test['n_won']} of {test['n_tested']}",
-                full_text(test["advantage_probability"]),
+                plain_text(row.name),
+                row.word,
+                f"{row.test['n_won']} of {row.test['n_tested']}",
+                full_text(row.test["advantage_probability"]),
             )
-            for name, word, test in rows
+            for row in rows
         ),
         right=2,
     )

@@ -130,15 +130,18 @@ def _of_each(report: ReportContent) -> Iterator[Json]:
 def _replacements(report: ReportContent) -> Iterator[Json]:
     rows = [
         {
-            "name": name,
+            "name": row.name,
             "note": "",
             "cells": [
-                _text(word),
-                _text(f"{test['n_won']} of {test['n_tested']}"),
-                _text(value_text(test["advantage_probability"]), range_text(test["advantage_probability"])),
+                _text(row.word),
+                _text(f"{row.test['n_won']} of {row.test['n_tested']}"),
+                _text(
+                    value_text(row.test["advantage_probability"]),
+                    range_text(row.test["advantage_probability"]),
+                ),
             ],
         }
-        for name, word, test in replacements(report)
+        for row in replacements(report)
     ]
     if rows:
         caption = " ".join([f"{TITLE}.", *replacement_words(report)])

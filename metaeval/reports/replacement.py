@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,17 +142,30 @@ TITLE = "Alternative annotator test"
 HEADS = ("Judge", "Passes", "Annotators won", "Advantage probability")
 
 
-def replacements(report: ReportContent) -> list[tuple[str, str, dict[str, Any]]]:
-    """(name, whether it passes, its test): the choice first, then each judge that was tested, as ranked.
+class Replacement(NamedTuple):
+    """A row of the table of tests: who is tested, whether it passes, the test.
+
+    ``judges`` are the fingerprints of those whose items the test counts; none of a baseline, and of the choice where
+    not all judged all items, so that its items depend on which judge is tested on which.
+    """
+
+    name: str
+    word: str
+    test: dict[str, Any]
+    judges: tuple[str, ...]
+
+
+def replacements(report: ReportContent) -> list[Replacement]:
+    """The choice first, then each judge that was tested, as ranked.
 
     A baseline is never a replacement, whatever it passes; the leader's own row is of the data that it was chosen on, so
     its word is the choice's; and of several judges each must pass after correction for their number.
     """
-    rows: list[tuple[str, str, dict[str, Any]]] = []
+    rows: list[Replacement] = []
     choice = report.replacement
     if choice is not None and choice["passed"] is not None:
         name = f"Judge chosen on the other folds ({choice['n_folds']}-fold, held-out)"
-        rows.append((name, _yes(choice), choice))
+        rows.append(Replacement(name, _yes(choice), choice, _judges_of_choice(report)))
     leader = report.selections["agreement"].leader if "agreement" in report.selections else None
     for index, judge in report.ranked():
         test = judge.replaces
@@ -162,8 +175,15 @@ def replacements(report: ReportContent) -> list[tuple[str, str, dict[str, Any]]]
         adjusted = test.get("adjusted_p_value")
         if word == "yes" and adjusted is not None and adjusted > test["alpha"]:
             word = "not after correction"
-        rows.append((judge.name, word, test))
+        rows.append(Replacement(judge.name, word, test, () if judge.baseline else (judge.fingerprint,)))
     return rows
+
+
+def _judges_of_choice(report: ReportContent) -> tuple[str, ...]:
+    judges = [report.judges[place] for place in report.selections["agreement"].ranking]
+    if any(judge.n_items_judged < report.items.n_items for judge in judges):
+        return ()
+    return tuple(judge.fingerprint for judge in judges if not judge.baseline)
 
 
 def _yes(test: Mapping[str, Any]) -> str:
@@ -175,7 +195,7 @@ def replacement_words(report: ReportContent) -> list[str]:
     rows = replacements(report)
     if not rows:
         return []
-    test = rows[0][2]
+    test = rows[0].test
     found = [
         "Calderon et al., ACL 2025. Null hypothesis, annotator by annotator: the judge represents the other annotators "
         "worse than this annotator does, by epsilon or more. A judge wins an annotator if that is rejected "

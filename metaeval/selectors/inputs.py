@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
-from annotation.selectors.datasets import items_of, response_lengths, scales_of, version_condition
+from annotation.selectors.datasets import items_of, response_lengths, scales_of
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
@@ -34,6 +34,7 @@ from metaeval.inputs import (
     weights_drawn,
 )
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
+from metaeval.selectors.annotators import labels_counted
 from metaeval.selectors.sweeps import SweepView
 
 Row = Mapping[str, Any]
@@ -186,14 +187,10 @@ def _labels(
     study: Study | None,
     reader: User | None,
 ) -> Labels:
-    labels = labels_visible_to(reader).current().filter(item__dataset=dataset, kind=kind.name)
-    if study is not None:
-        labels = labels.filter(study=study)
+    labels = labels_counted(dataset, kind.name, study, reader)
     graded = _graded(labels) if kind.scale == "preference" else {}
     columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated", "pk")
-    rows = labels.order_by("item__position", "item_id", "pk").values_list(
-        *columns, "study__slug", "annotator__external_id"
-    )
+    rows = labels.values_list(*columns, "study__slug", "annotator__external_id")
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     n_repeated = 0
@@ -247,11 +244,7 @@ def sampling_weights(
     kind: str = DEFAULT_KIND,
 ) -> Floats | None:
     """`weights_drawn` of the items of these names, from the labels that this person may see."""
-    visible = labels_visible_to(reader)
-    labels = visible.current().filter(version_condition(study, "item__"), kind=kind, item__dataset=dataset)
-    labels = labels.order_by("pk")
-    if study is not None:
-        labels = labels.filter(study=study)
+    labels = labels_counted(dataset, kind, study, reader).order_by("pk")
     drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))
     return weights_drawn(names, drawn.values_list("item__external_id", "study", "probability"))
 

@@ -36,6 +36,8 @@ from metaeval.stats.results import Result
 
 Correction: TypeAlias = Adjustment | Literal["none"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
+MIN_ITEMS = 30
+"""The fewest items of a person who is tested, by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def alternative_annotator_test(
     test: Test = "score",
     unparsed: Unparsed = "wrong",
     min_annotators: int = 3,
-    min_items: int = 30,
+    min_items: int = MIN_ITEMS,
     min_labels: int = 2,
     clusters: Any = None,
     resamples: Resamples | None = None,

@@ -21,6 +21,7 @@ from metaeval.stats.results import Result
 
 UnparsedAnswer: TypeAlias = Literal["wrong", "omit"]
 
+RATES = ("true_positive_rate", "true_negative_rate", "precision", "f1")
 NO_POSITIVE = "no item whose right answer is positive"
 NO_NEGATIVE = "no item whose right answer is negative"
 NO_VERDICT = "no verdict on an item with a right answer"
@@ -48,7 +49,7 @@ class Outcomes:
         return found
 
     def ratio(self, name: str) -> tuple[Floats, Floats]:
-        """Numerators and denominators of a rate: "true_positive_rate", "true_negative_rate", "precision" or "f1"."""
+        """Numerators and denominators of one of `RATES`."""
         if name == "true_positive_rate":
             return self.true_positive, self.true_positive + self.missed
         if name == "true_negative_rate":
@@ -87,9 +88,8 @@ class Confusion(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        rates = ("true_positive_rate", "true_negative_rate", "precision", "f1")
         counts = ("true_positives", "false_negatives", "true_negatives", "false_positives")
-        return {name: getattr(self, name).as_dict() for name in rates} | {
+        return {name: getattr(self, name).as_dict() for name in RATES} | {
             name: getattr(self, name) for name in counts
         }
 

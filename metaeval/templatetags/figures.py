@@ -1,15 +1,18 @@
 """Filters for figures of reports; they add the units of judges (money, seconds) to those of `touchstone`."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from django import template
 
+from annotation.models import Dataset
 from judges.exports.targets import TARGETS
 from judges.exports.writing import ExportTarget
 from judges.selectors.item_addresses import items_url
+from metaeval.inputs import PEOPLE
 from metaeval.reports import figures
-from metaeval.reports.behind import behind
+from metaeval.reports.behind import behind, counted
 from metaeval.reports.changes import Leaf, leaf_text
 from metaeval.reports.tables import OVERALL, Slice
 from metaeval.views import addresses
@@ -37,12 +40,30 @@ def cell_items(  # the arguments of `behind`, of a dataset by its name, with the
     study: str = "",
     estimate: dict[str, Any] | None = None,
     unit: str = "percent",
+    against: str = PEOPLE,
+    mark: float | None = None,
     **cell: str,
 ) -> str:
     """The address of the items behind a cell; `cell` is what more its filter has."""
-    asked = behind(kind, figure=figure, place=place, fingerprint=fingerprint)
+    asked = behind(kind, figure=figure, place=place, fingerprint=fingerprint, against=against, mark=mark)
     came_from = figures.cell_query(figure, estimate, unit)
     return items_url(dataset, **(asked | {"study": study} | cell | came_from))
+
+
+@register.simple_tag
+def counted_items(dataset: str, kind: str, figure: str, fingerprint: str) -> str:
+    """The address of all items that a figure of a judge counts; empty where no list has them."""
+    asked = counted(kind, figure, fingerprint) if dataset and fingerprint else {}
+    return items_url(dataset, **asked) if asked else ""
+
+
+@register.simple_tag
+def items_of_test(dataset: Dataset | str, kind: str, judges: Sequence[str], study: str = "") -> str:
+    """The address of the items of the alternative annotator test of judges; empty where there is no list of them."""
+    if not dataset or isinstance(dataset, str) or not judges:
+        return ""
+    asked: dict[str, Any] = {"kind": kind, "judge": list(judges), "study": study, "has": "tested"}
+    return items_url(dataset.name, **asked, sort="disagreement")
 
 
 register.filter("figure", figures.value_text)

@@ -237,6 +237,7 @@ def _comparison_context(
         "table": table,
         "verdict": verdict,
         "figures": [] if verdict.leader is None else key_figures(content, table.primary, verdict.leader),
+        "leader": None if verdict.leader is None else content.judges[verdict.leader],
         "current": current,
         # A composite in use is no judge of the sweep that it was chosen from.
         "no_longer_leads": verdict.kind == "clear"

@@ -61,6 +61,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
             ),
         )
         context["rows"] = [(row, items_of_errors(dataset, page, row.key)) for row in page.rows]
+        context["leads"] = items_of_judge(dataset, page)
         studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
@@ -91,12 +92,29 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
 
 def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[str, str]:
-    """Where the figures of a judge in the table of errors lead: to the items that lower each."""
-    leads = items_of_page(dataset, page, judge)
+    """Where the figures of a judge in the table of errors lead: to the items that each counts, most disagreed first."""
+
+    def counted(answer: str, verdict: str = "", **asked: Any) -> str:
+        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": "disagreement"}
+        return items_url(dataset.name, **given | {page.against: answer, "verdict": verdict} | asked)
+
     return {
-        "all": items_url(dataset.name, kind=page.kind, judge=judge),
-        "false_negatives": leads(0, False),
-        "false_positives": leads(1, False),
+        "cost": counted("any"),
+        "behind": counted("any", judge=[judge, page.rows[0].key], has="all_judges"),
+        "true_positive_rate": counted("1"),
+        "true_negative_rate": counted("2"),
+        "precision": counted("any", "positive"),
+        "f1": counted("any", "either"),
+    }
+
+
+def items_of_judge(dataset: Dataset, page: ConfidencePage) -> dict[str, str]:
+    """Where the figures of the judge that the page is about lead: to what it judged, and to where it can be wrong."""
+    asked: dict[str, Any] = {"kind": page.kind, "judge": page.judge.key}
+    known = {page.against: "any", "verdict": "read", "sort": "disagreement"}
+    return {
+        "judged": items_url(dataset.name, **asked, has="judgment"),
+        "certain": items_url(dataset.name, **asked, **known),
     }
 
 

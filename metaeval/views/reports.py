@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
+from annotation.selectors.overview import reader_of
 from metaeval.forms import ReportForm
 from metaeval.models import JobState, Report
 from metaeval.pictures.picture import Picture
@@ -28,6 +29,7 @@ from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.typesetting import MissingPdfError
+from metaeval.selectors.annotators import annotators_of
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import (
     ReportTarget,
@@ -60,7 +62,7 @@ FIGURES_SHOWN = 200
 MOST_BODY_CHARACTERS = 16_000_000
 LISTED = ("html", "pdf", "zip")
 """Formats in the list of reports; the page of a report has all."""
-_bodies: BoundedCache[tuple[str, str, str], SafeString] = BoundedCache(limit=MOST_BODY_CHARACTERS, weight=len)
+_bodies: BoundedCache[tuple[str, ...], SafeString] = BoundedCache(limit=MOST_BODY_CHARACTERS, weight=len)
 
 
 @researcher_page
@@ -175,7 +177,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
             report_pictures(content, report_items_behind(report, content)),
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
-        "body": _body(report, context),
+        "body": _body(request, report, context),
         "section": "reports",
         "loop": LoopPlace(report.dataset.name, "report"),
         "suffixes": formats_here().items(),
@@ -184,16 +186,19 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/report_detail.html", context)
 
 
-def _body(report: Report, context: dict[str, Any]) -> SafeString:
-    """Figures and methods, which are the same for everybody and most of the page: rendered once a process."""
+def _body(request: ResearcherRequest, report: Report, context: dict[str, Any]) -> SafeString:
+    """Figures and methods, which are most of the page: rendered once a process for all who may see the same labels."""
     study = "" if report.study is None else report.study.slug
     stored = sha256(json.dumps(report.content).encode("ascii")).hexdigest()
+    content: ReportContent = context["content"]
+    names = annotators_of(report, content, reader_of(request.user))
 
     def rendered() -> SafeString:
-        own = {"dataset": report.dataset, "study_slug": study}
+        annotators = [(row, names.get(row.number, "")) for row in content.people.annotators]
+        own = {"dataset": report.dataset, "study_slug": study, "annotators": annotators, "names": names}
         return render_to_string("metaeval/report_body.html", context | own)
 
-    return _bodies.get((stored, report.dataset.name, study), rendered)
+    return _bodies.get((stored, report.dataset.name, study, *names.values()), rendered)
 
 
 def _verification(request: ResearcherRequest, report: Report) -> dict[str, Any] | None:

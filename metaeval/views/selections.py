@@ -25,6 +25,7 @@ from metaeval.selectors.sweeps import SweepView
 from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_read, selection_with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
+from metaeval.views.counted import items_of_choice
 from metaeval.views.kept import kept_of
 from metaeval.views.pictures import picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
@@ -122,11 +123,14 @@ def _sections(
     open_ones = {row.dataset for row in report.settling if row.n_needed}
     people = [row for row in report.datasets if report.of_pairs and row.role == "people"]
     parts = {} if report.composite is None else report.composite.parts
+    counted = items_of_choice(report, sweep)
     return {
         "objective": words.objective_words(report),
         "naive": {"value": report.naive},
         "held_out_words": sections.held_out_words(report),
         "table": selection_table(report),
+        "resampled": counted.resampled,
+        "leader_fingerprint": _fingerprint(report),
         "pictures": pictures_shown(
             request,
             decision_pictures(report),
@@ -136,7 +140,12 @@ def _sections(
         "composite_parts": [(name or "none given", report.name(key)) for name, key in sorted(parts.items())],
         "composed_by": words.composed_by(report),
         "people": [
-            (row, report.replaces.get(row.name), sections.replaces_words(report, row.name))
+            (
+                row,
+                report.replaces.get(row.name),
+                sections.replaces_words(report, row.name),
+                counted.tested.get(row.name),
+            )
             for row in people
             if report.leader is not None
         ],
@@ -151,6 +160,12 @@ def _sections(
         "promote_url": f"{source_url(sweep, 'decision-promote')}?{query}",
         "inputs_hash": report.inputs_hash,
     }
+
+
+def _fingerprint(report: SelectionReport) -> str:
+    """Of the leading judge; empty where none leads, or a baseline, which has no judgments."""
+    judge = report.by_key.get(report.leader or "")
+    return "" if judge is None or judge.baseline else judge.fingerprint
 
 
 @never_cache

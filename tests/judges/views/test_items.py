@@ -17,7 +17,7 @@ from annotation.selectors.adjudication import queue_of
 from annotation.services.item_notes import MAX_NOTE, note_add
 from judges.models import Judgment
 from judges.selectors.item_addresses import items_url
-from judges.selectors.item_list import CASES
+from judges.selectors.item_filter import CASES
 from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.selectors.inputs import inputs_read
 from metaeval.views.confidence import items_of_page

@@ -57,7 +57,7 @@ def test_no_baseline_is_a_replacement():
     content = content_build(crowd(), Options(n_resamples=20, epsilon=0.2))
     longest = next(judge for judge in content["judges"] if judge["name"] == "longest")
     assert longest["replaces"]["passed"]
-    words = {name: word for name, word, _ in replacements(content)}
+    words = {row.name: row.word for row in replacements(content)}
     assert words["longest"] == "no (baseline)"
     for suffix, text in texts(content).items():
         assert "The baseline longest (no LLM) passes as well" in text, suffix
@@ -86,7 +86,7 @@ def test_the_leader_is_tested_on_folds_that_it_was_not_chosen_on():
     content = content_build(inputs, Options(n_resamples=20))
     validate(content)
     leader = content["judges"][content["selections"]["agreement"]["leader"]]
-    (name, _, choice), *others = replacements(content)
+    (name, _, choice, _), *others = replacements(content)
     assert "held-out" in name
     assert choice["n_folds"] == 5
     in_sample = leader["replaces"]["advantage_probability"]["value"]
@@ -121,4 +121,4 @@ def test_the_length_counter_of_alpaca_replaces_nobody(shared_data, epsilon, won)
     content = content_build(alpaca_inputs(shared_data), Options(n_resamples=20, epsilon=epsilon))
     test = next(judge for judge in content["judges"] if judge["name"] == "longest")["replaces"]
     assert (test["n_won"], test["n_tested"], test["epsilon"]) == (won, 15, epsilon)
-    assert {name: word for name, word, _ in replacements(content)}["longest"] == "no (baseline)"
+    assert {row.name: row.word for row in replacements(content)}["longest"] == "no (baseline)"

@@ -167,7 +167,8 @@ def test_figures_of_a_study_lead_to_the_items_on_which_its_annotators_disagree(c
     page = browser.get(reverse("annotation:study-detail", args=["s"]))
     names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
     found = links(page)
-    assert shown(browser, found[0]) == [names[1], names[4]]  # a tile, of all
+    tile = next(address for address in found if "case=split" in address)
+    assert shown(browser, tile) == [names[1], names[4]]  # of all
     rows = [address for address in found if "category=Q%2FA" in address]
     assert shown(browser, rows[0]) == names[:4]
     assert shown(browser, rows[1]) == [names[1]]
@@ -179,8 +180,11 @@ def test_error_rates_and_the_score_of_a_decision_lead_to_items(cast: Cast, compa
     names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
     page = browser.get(reverse("metaeval:confidence", args=[sweep.pk]))
     rates = [address for address in in_table(page, "Error rates") if poor.fingerprint in address]
-    # True positive rate, true negative rate, precision, n.
-    assert [shown(browser, address) for address in rates] == [names[4:], [], [], names]
+    # Cost, more than the cheapest, true positive and true negative rate, precision, F1, n: disagreement comes first.
+    wrong_first = [*names[4:], *names[:4]]
+    *_, precision, _, _ = found = [shown(browser, address) for address in rates]
+    assert found == [wrong_first, wrong_first, wrong_first, [], precision, wrong_first, wrong_first]
+    assert precision == [names[7], *names[:4]]
     page = browser.get(reverse("metaeval:decision", args=[sweep.pk]))
     score = next(address for address in in_table(page, "All judges by") if poor.fingerprint in address)
     assert shown(browser, score) == names[4:7]
