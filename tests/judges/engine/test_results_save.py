@@ -1,5 +1,7 @@
 """Results of works are stored in statements of many rows: each once, none twice."""
 
+import json
+
 import pytest
 
 from judges.engine.sinks import JUDGMENTS
@@ -12,7 +14,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 def rows_of(judge, dataset):
     return [
-        (*(judge.pk, item.pk, order, "parsed", 1 + order, 0.25, '{"choice": %d}' % (1 + order)),
+        (*(judge.pk, item.pk, order, "parsed", 1 + order, 0.25, json.dumps({"choice": 1 + order})),
          *(f"answer {item.external_id} \x7f\u2028'\"", 1, "", 500, None, 7, 0.125, 12.5, ""))
         for item in dataset.items.order_by("position")
         for order in (0, 1)
