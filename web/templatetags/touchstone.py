@@ -32,7 +32,7 @@ _BREAKS = re.compile(r"(?<=[^\W_])(?:[_:@/-]|\.(?!\d))(?=\w)")
 
 
 @register.filter
-def breakable(name: object) -> SafeString:
+def breakable(name: str) -> SafeString:
     """A name that may end a line after its punctuation, so that none of its words has to be broken.
 
     Examples
