@@ -14,7 +14,7 @@ drawn_small_s : its drawings, which the worker makes when no other report waits.
 files_ms_FORMAT : the report as a file.
 comparison_SIZE_ms, decision_SIZE_ms : pages looked at before, with nothing changed since.
 comparison_SIZE_made_s, decision_SIZE_made_s : the same, asked for and made.
-rows : judgments of the large size.
+rows : judgments of the large size: 1,000,000.
 export_s, export_peak_mb : these judgments as Parquet, in a process of its own.
 api_queries : the most that a list of the API takes, with a full page.
 filled_s : the rows of both sizes, which is no figure of the product.
@@ -43,7 +43,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 
 JUDGES, LABELS, PEOPLE = 20, 4, 40
-SMALL, LARGE = 2_000, 20_000
+SMALL, LARGE = 2_000, 25_000
 LOOKS = 3
 CATEGORIES = ("Brainstorm", "Closed QA", "Coding", "Extract", "Generate", "Rewrite", "Summarize")
 

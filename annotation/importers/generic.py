@@ -290,7 +290,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
     if kind == INSTRUCTIONS:
         _add_instruction(builder, row)
         return
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
     given = row.identifier("id") if "id" in row.data else None
     needs = KINDS[kind]

@@ -29,6 +29,8 @@ from annotation.importers.records import DatasetBundle, ImageRecord, Origin, Tur
 MAX_BYTES = 20 * 2**20
 """Of one file, as it comes."""
 MAX_PIXELS = 50_000_000
+MAX_PIXELS_OF = {"WEBP": 20_000_000}
+"""Of formats whose decoder takes several times the memory of the picture."""
 MAX_SIDE = 4096
 """Pixels of the longer side that are kept: what a screen can show, enlarged."""
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif")
@@ -70,15 +72,17 @@ def image_encode(data: bytes) -> EncodedImage:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # a bound of our own follows
             opened = Image.open(BytesIO(data), formats=_FORMATS)
         width, height = opened.size
-        if width * height > MAX_PIXELS:
-            raise ImageError(f"expected at most {MAX_PIXELS:,} pixels, found {width:,} x {height:,}.")
+        most = MAX_PIXELS_OF.get(opened.format or "", MAX_PIXELS)
+        if width * height > most:
+            raise ImageError(f"expected at most {most:,} pixels, found {width:,} x {height:,}.")
         is_jpeg = opened.format == "JPEG"
         opened.seek(0)
-        opened.load()
-        picture = ImageOps.exif_transpose(opened)
-        is_clear = "transparency" in picture.info or picture.mode in ("RGBA", "LA", "PA")
-        picture = picture.convert("RGBA" if is_clear and not is_jpeg else "RGB")
+        is_clear = "transparency" in opened.info or opened.mode in ("RGBA", "LA", "PA")
+        mode = "RGBA" if is_clear and not is_jpeg else "RGB"
+        # No copy of what may be 200 MB: made smaller in place, where JPEG is decoded no larger than that takes.
+        picture: Image.Image = opened if opened.mode == mode else opened.convert(mode)
         picture.thumbnail((MAX_SIDE, MAX_SIDE))
+        picture = ImageOps.exif_transpose(picture)
         # A new picture of the same pixels: what Pillow read beside them would be written again.
         plain = Image.new(picture.mode, picture.size)
         plain.paste(picture)

@@ -11,6 +11,7 @@ the project.
 import json
 import sys
 from collections.abc import Iterable
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,18 @@ def bound_memory(mebibytes: int) -> None:
 
 
 def say(letter: str, value: Any) -> None:
-    sys.stdout.write(f"{letter}{json.dumps(value, ensure_ascii=False)}\n")
+    sys.stdout.write(f"{letter}{as_json(value)}\n")
+
+
+def as_json(value: Any) -> str:
+    """JSON, in which dates and times are ISO 8601 text."""
+    return json.dumps(value, ensure_ascii=False, default=_moment)
+
+
+def _moment(value: object) -> str:
+    if isinstance(value, date | time):  # a datetime is a date
+        return value.isoformat()
+    raise TypeError
 
 
 def say_row(row: dict[str, Any]) -> None:
@@ -43,7 +55,7 @@ def say_row(row: dict[str, Any]) -> None:
     except TypeError:
         for name, cell in row.items():
             try:
-                json.dumps(cell)
+                as_json(cell)
             except TypeError:
                 shown = {key: str(part)[:MOST_SHOWN] for key, part in row.items()}
                 say("B", [name, type(cell).__name__, shown])

@@ -16,7 +16,7 @@ from annotation.kinds.classification import CategoryScheme
 Value: TypeAlias = dict[str, Any]
 Turns: TypeAlias = tuple[Mapping[str, Any], ...]
 """Turns as they are stored (`annotation.domain.conversation.Turn`)."""
-Status: TypeAlias = Literal["parsed", "unparsed"]
+Status: TypeAlias = Literal["parsed", "unparsed", "failed"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -132,7 +132,7 @@ class LabelRecord:
 class VerdictRecord:
     """A judge's verdict in one presentation order, already undone to the canonical one.
 
-    `value` is None, or holds no choice, where `status` is "unparsed"; `raw` is the text where known. `fingerprint` is
+    `value` is None, or holds no choice, where `status` isn't "parsed"; `raw` is the text where known. `fingerprint` is
     that of the judge's configuration, empty where it is only known by name, and `details` are further columns of a
     judgment.
     """

@@ -171,7 +171,7 @@ class ResumeSerializer(Exact):
 
 
 class JudgmentRowSerializer(Exact):
-    """A verdict to import: of your own, or a line of `touchstone judge`, which has `fingerprint` and `content`."""
+    """A verdict to import: of your own, or a line of `touchstone judge` or of an export, which has a `fingerprint`."""
 
     item = serializers.CharField(help_text="The item's id in its dataset.")
     judge = serializers.CharField(max_length=200)
@@ -213,7 +213,9 @@ class JudgmentsImportedSerializer(serializers.Serializer[Any]):
     judgments = serializers.IntegerField()
     judgments_created = serializers.IntegerField()
     unparsed = serializers.IntegerField()
-    notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="What was left out, or couldn't be compared."
+    )
 
 
 class StrategySerializer(serializers.Serializer[Any]):

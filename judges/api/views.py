@@ -394,7 +394,8 @@ class JudgmentsView(JudgmentsListing):
     def post(self, request: Request) -> Response:
         """Import verdicts that judges gave elsewhere, all or none. Those that are stored already are left alone.
 
-        Lines that `touchstone judge` wrote are taken as they are: their judge is the site's of the same fingerprint."""
+        Lines that `touchstone judge` wrote and exported judgments are taken as they are: their judge is the site's of
+        the same fingerprint."""
         values = said(JudgmentsWriteSerializer, request)
         dataset = datasets_changeable_by(self.user).filter(name=values["dataset"]).first()
         if dataset is None:

@@ -36,6 +36,7 @@ from judges.selectors.reading import judge_identities, judge_ids_on
 from judges.services.huggingface import huggingface_write
 from judges.services.image_exports import images_named, images_write
 from judges.services.judgment_exports import judgments_table
+from web.page_cache import pages_read_once
 from web.tables import FORMATS, ExportTable, table_bytes
 
 Tell = Callable[[str, int, int], None]
@@ -367,15 +368,16 @@ def export_write(
         There is no such export of this subject, or nothing to put into it.
     """
     one = export_check(subject, what, format, options)
-    if one.table is not None:
-        table = one.table(subject, options, tell)
-        first = next(rows := iter(table.rows), None)
-        found = rows if first is None else chain([first], rows)
-        for piece in table_bytes(ExportTable(table.columns, found), format):
-            file.write(piece)
-        return ["The file has no rows."] if first is None else []
-    assert one.write is not None
-    return one.write(file, subject, tell)
+    with pages_read_once():
+        if one.table is not None:
+            table = one.table(subject, options, tell)
+            first = next(rows := iter(table.rows), None)
+            found = rows if first is None else chain([first], rows)
+            for piece in table_bytes(ExportTable(table.columns, found), format):
+                file.write(piece)
+            return ["The file has no rows."] if first is None else []
+        assert one.write is not None
+        return one.write(file, subject, tell)
 
 
 def export_subject_named(name: str, study: str | None = None) -> ExportSubject:

@@ -169,7 +169,10 @@ def _checked(job: VerdictImport, verdicts: Sequence[VerdictRecord]) -> dict[str,
         "unparsed": sum(one.unparsed for one in check.judges),
         "judges_created": sum(one.is_new for one in check.judges),
         "first": [
-            {"item": one.item, "judge": one.judge, "order": one.order, "value": _said(one), "row": one.origin.row}
+            {
+                "item": one.item, "judge": one.judge, "order": one.order, "status": one.status, "value": _said(one),
+                "row": one.origin.row,
+            }
             for one in verdicts[:SHOWN]
         ],
     }  # fmt: skip
@@ -177,8 +180,8 @@ def _checked(job: VerdictImport, verdicts: Sequence[VerdictRecord]) -> dict[str,
 
 
 def _said(record: VerdictRecord) -> str:
-    """A verdict as JSON, for the preview; nothing for one that could not be read."""
-    return "" if record.status == "unparsed" else json.dumps(record.value, ensure_ascii=False)[:200]
+    """A verdict as JSON, for the preview; nothing where there is none."""
+    return "" if record.status != "parsed" else json.dumps(record.value, ensure_ascii=False)[:200]
 
 
 QUEUE = ImportQueue(

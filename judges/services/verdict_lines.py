@@ -1,15 +1,21 @@
-"""Verdicts as `touchstone judge` writes them: read with their fingerprint, and held against the texts they are on."""
+"""Verdicts as Touchstone writes them: lines of `touchstone judge`, and exports of judgments.
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+Both name the fingerprint of the judge. Lines have a hash of the texts that were judged, which is compared with those of
+the items; exports don't, and a note says so.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from annotation.importers import ImportFileError, VerdictRecord
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY, read_value
 from annotation.importers.errors import Faults, quoted
-from annotation.importers.records import Origin
+from annotation.importers.records import Origin, Status
 from annotation.importers.rows import MAX_JUDGE, Row, counted_rows, whole
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import ValueRules, kind_of
@@ -22,6 +28,7 @@ from judges.selectors.items import item_views
 from judges.selectors.judges import reference_systems_of
 from judges.strategies.contents import item_content_hash
 from judges.strategies.types import ItemView
+from web.csv_text import csv_cell_text
 
 MOST_SAMPLES = 2**15 - 1
 _COUNTS = {
@@ -32,25 +39,40 @@ _COUNTS = {
 }
 """Columns of a judgment that count something, and their largest number."""
 _AMOUNTS = ("cost", "latency_ms")
-_MARKS = ("fingerprint", "content")
-_REQUIRED = ("item", "order", "sample", "status", "judge", *_MARKS)
+_MARKS = ("fingerprint", "status")
+_REQUIRED = ("item", "order", "sample", "judge", *_MARKS)
 LINE_FIELDS = (
     *_REQUIRED,
-    *("kind", "choice", "probability", "value", "reason", "raw_text", "thought", "strategy", "model"),
+    *(
+        "content",
+        "kind",
+        "choice",
+        "probability",
+        "value",
+        "reason",
+        "raw_text",
+        "thought",
+        "strategy",
+        "model",
+    ),
     *("answered_by", "shown_order", "category", "subset", *_COUNTS, *_AMOUNTS),
+    *("dataset", "instruction", "gold", "source", "created_at"),
 )
 _COLUMNS = ColumnTypes(
     known=lambda name: name in LINE_FIELDS,
     names=LINE_FIELDS,
     required=_REQUIRED,
-    json=lambda name: name in ("value", "shown_order"),
+    json=lambda name: name in ("value", "shown_order", "gold"),
     value=lambda name: name in ("order", "sample", "choice", "probability", *_COUNTS, *_AMOUNTS),
     text=lambda name: name in ("raw_text", "thought"),
 )
+_TEXTS = ("item", "judge", "model", "strategy", "raw_text", "thought", "answered_by")
+_SMALL = re.compile(r"[0-9](\.[0-9]{1,20})?e-[0-9]{1,3}\Z")
+"""A small number as an export to CSV writes it."""
 
 
 def has_verdict_lines(path: Path) -> bool:
-    """Whether a file of verdicts is one that `touchstone judge` wrote; what can't be read is none."""
+    """Whether a file of verdicts is one that Touchstone wrote; what can't be read is none."""
     try:
         header = table_open(path, Faults(1), _COLUMNS.known).header
     except ImportFileError:
@@ -64,12 +86,12 @@ def read_verdict_lines(
     progress: Callable[[str, int], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> tuple[VerdictRecord, ...]:
-    """Read the verdicts of a command on items of a dataset.
+    """Read verdicts of `touchstone judge`, or exported judgments, on items of a dataset.
 
     Parameters
     ----------
     note : callable, optional
-        Called with a sentence on what is left out: rows in which a judge failed.
+        Called with a sentence on rows in which a judge failed, and on texts that can't be compared.
 
     Raises
     ------
@@ -77,61 +99,104 @@ def read_verdict_lines(
         Also where an item of the dataset has other texts than those that were judged.
     """
     rules = item_value_rules(dataset.pk)
-    builder = BundleBuilder("touchstone judge")
+    builder = BundleBuilder("touchstone")
     contents: dict[str, dict[str, tuple[str, Origin]]] = defaultdict(dict)
-    n_failed = 0
+    n: Counter[str] = Counter()
 
     def add(row: Row) -> None:
-        nonlocal n_failed
         item = row.identifier("item")
         if item not in rules:
             row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
         fingerprint = row.identifier("fingerprint", limit=64)
-        content = row.identifier("content", limit=64)
-        before, _ = contents[fingerprint].setdefault(item, (content, row.origin))
-        if content != before:
-            row.fail("content", f"expected {before!r} as in another row of this item, found {content!r}.")
-        if row.require("status") == ParseStatus.FAILED:
-            n_failed += 1
+        is_export = row.get("content") is None
+        if is_export:
+            _kind_check(row, rules[item])
+            n["not compared"] += 1
         else:
-            _add(builder, row, item, fingerprint, rules[item])
+            content = row.identifier("content", limit=64)
+            before, _ = contents[fingerprint].setdefault(item, (content, row.origin))
+            if content != before:
+                row.fail("content", f"expected {before!r} as in another row of this item, found {content!r}.")
+        status = _status(row)
+        if status == "failed":
+            n["failed"] += 1
+            if not is_export:  # the command can ask again
+                n["left out"] += 1
+                return
+        _add(builder, row, item, fingerprint, rules[item], status)
 
     faults = Faults()
-    faults.each(counted_rows(table_rows(path, _COLUMNS, faults), progress), add)
+    rows = table_rows(path, _COLUMNS, faults)
+    if path.suffix.lower() == ".csv":
+        rows = map(_unescaped, rows)
+    faults.each(counted_rows(rows, progress), add)
     faults.check()
     _contents_check(dataset, {rule.kind for rule in rules.values()}, contents)
     if not builder.verdicts:
-        failed = f" The judge failed in all {n_failed:,} rows: {_AGAIN}" if n_failed else ""
+        failed = f" The judge failed in all {n['failed']:,} rows: {_AGAIN}" if n["failed"] else ""
         raise ImportFileError(path, None, None, f"expected at least one verdict, found none.{failed}")
-    if n_failed and note is not None:
-        note(
-            f"{n_failed:,} {'row' if n_failed == 1 else 'rows'} left out in which the judge failed: {_AGAIN}"
-        )
+    if note is not None:
+        for sentence in _notes(n):
+            note(sentence)
     return builder.verdicts
 
 
 _AGAIN = "give `touchstone judge` the option --retry-failed, and import its file again."
 
 
-def _add(builder: BundleBuilder, row: Row, item: str, fingerprint: str, rules: ValueRules) -> None:
-    status = row.get("status")
-    if status not in (ParseStatus.PARSED, ParseStatus.UNPARSED):
+def _notes(n: Counter[str]) -> Iterator[str]:
+    if left_out := n["left out"]:
+        yield f"{_rows(left_out)} left out in which the judge failed: {_AGAIN}"
+    if kept := n["failed"] - left_out:
+        yield f"{_rows(kept)} in which the judge failed, imported as failed judgments."
+    if not_compared := n["not compared"]:
+        yield (
+            f"{_rows(not_compared)} without a hash of the texts that were judged: they weren't compared with those "
+            "of the items here."
+        )
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} {'row' if n == 1 else 'rows'}"
+
+
+def _unescaped(row: Row) -> Row:
+    """Without the apostrophe that keeps a spreadsheet from running a text."""
+    texts = {name: csv_cell_text(cell) for name in _TEXTS if isinstance(cell := row.get(name), str)}
+    return replace(row, data={**row.data, **texts})
+
+
+def _kind_check(row: Row, rules: ValueRules) -> None:
+    kind = row.get("kind")
+    if kind is not None and kind != rules.kind:
+        row.fail("kind", f"expected {rules.kind!r} as of the item here, found {quoted(kind)}.")
+
+
+def _status(row: Row) -> Status:
+    status = row.require("status")
+    if status not in ParseStatus.values:
         row.fail("status", f"expected parsed, unparsed or failed, found {quoted(status)}.")
+    return cast("Status", status)
+
+
+def _add(
+    builder: BundleBuilder, row: Row, item: str, fingerprint: str, rules: ValueRules, status: Status
+) -> None:
     model = row.text("model")[:MAX_JUDGE]
     builder.verdict(
         row,
         item=item,
         judge=row.identifier("judge", limit=MAX_JUDGE),
         order=row.number_in("order", (0, 1)),
-        status="parsed" if status == ParseStatus.PARSED else "unparsed",
-        value=_value(row, rules) if status == ParseStatus.PARSED else row.mapping("value") or None,
+        status=status,
+        value=_value(row, rules) if status == "parsed" else row.mapping("value") or None,
         field="item",
         raw=row.text("raw_text"),
         model=model,
         strategy=row.text("strategy", limit=MAX_STRATEGY) or "imported",
         sample=_count(row, "sample", MOST_SAMPLES) or 0,
         fingerprint=fingerprint,
-        details=_details(row, model, is_parsed=status == ParseStatus.PARSED),
+        details=_details(row, model, is_parsed=status == "parsed"),
     )
 
 
@@ -175,6 +240,8 @@ def _amount(row: Row, field: str, most: float = 1e12) -> float | None:
     value = row.get(field)
     if value is None:
         return None
+    if isinstance(value, str) and _SMALL.match(value):
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         row.fail(field, f"expected a number from 0 to {most:g}, found {quoted(value)}.")
     return float(value)

@@ -111,7 +111,7 @@ def url(name: str, *args: object) -> str:
 
 def text_of(response: HttpResponse) -> str:
     """The words of a page, without its tags."""
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode().replace("<wbr>", "")))
 
 
 def study_fields(dataset: Dataset, **changed: Any) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Template filters and tags of the interface: text of others, figures with their intervals, small plots."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Textarea
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from web.numbers import (
     UNDEFINED,
@@ -25,6 +26,23 @@ from web.rendering import render_markdown, render_plain
 register = template.Library()
 for each in (percent, estimate_value, estimate_interval, estimate_range, duration, money):
     register.filter(each)
+
+
+_BREAKS = re.compile(r"(?<=[^\W_])(?:[_:@/-]|\.(?!\d))(?=\w)")
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A name that may end a line after its punctuation, so that none of its words has to be broken.
+
+    Examples
+    --------
+    >>> breakable("gpt-4_turbo.v2 & 3.5")
+    'gpt-<wbr>4_<wbr>turbo.<wbr>v2 &amp; 3.5'
+    >>> breakable(SafeString("isn&#x27;t a_b"))
+    'isn&#x27;t a_<wbr>b'
+    """
+    return mark_safe(_BREAKS.sub(r"\g<0><wbr>", conditional_escape(name))) if name else SafeString()  # noqa: S308
 
 
 @register.filter

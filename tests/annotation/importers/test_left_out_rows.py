@@ -1,7 +1,9 @@
 """Bad rows that are left out: each is told with its reason and itself, and leaves nothing behind."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,6 +64,21 @@ def test_rows_of_parquet_that_json_does_not_know(tmp_path: Path) -> None:
     assert len(bundle.items) == 1
     assert (left[0].row, left[0].field) == (2, "metadata")
     assert left[0].data["instruction"] == "Why?"
+
+
+@pytest.mark.service
+def test_dates_and_times_of_parquet_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    moment = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
+    cells: dict[str, Any] = {"at": moment, "on": moment.date(), "seen": [moment.time()]}
+    pq.write_table(pa.Table.from_pylist([PAIR | {"metadata": cells}]), path)
+    bundle, left = read(path)
+    assert not left
+    assert bundle.items[0].metadata == {
+        "at": "2026-11-22T14:05:00+00:00",
+        "on": "2026-11-22",
+        "seen": ["14:05:00"],
+    }
 
 
 def test_a_name_that_a_row_took_is_free_again(tmp_path: Path) -> None:

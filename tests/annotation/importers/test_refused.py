@@ -55,6 +55,8 @@ JSONL = {
     "nested metadata": (pair(metadata={"a": json.loads("[" * 40 + "]" * 40)}), 1, None, "32 levels"),
     "key twice": ('{"id": "a", "id": "b"}', 1, None, "twice"),
     "typo": (pair(instuction="x"), 1, "instuction", "did you mean 'instruction'?"),
+    "kind that is a list": (pair(kind=["pairwise"]), 1, "kind", "expected pairwise"),
+    "kind that is an object": (pair(kind={"pairwise": 1}), 1, "kind", "expected pairwise"),
     "no id": (pair(id=None), 1, "id", "missing or empty"),
     "blank id": (pair(id="  "), 1, "id", "expected a name"),
     "id of two lines": (pair(id="a\nb"), 1, "id", "on one line"),
