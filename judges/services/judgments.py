@@ -11,7 +11,7 @@ from annotation.importers import DatasetBundle, ImportFileError, VerdictRecord
 from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
-from annotation.services.dataset_rows import same
+from annotation.services.dataset_comparison import same
 from annotation.services.datasets import ImportResult, count, dataset_import_parts, dataset_lock
 from judges.models import Judgment
 from judges.services.imported_judges import FileJudges, file_judges, file_judges_make, judge_key

@@ -19,6 +19,7 @@ from annotation.importers import (
     read_judge_bench_nlp,
     read_stackexchange,
 )
+from annotation.importers.ahead import read_ahead
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.importers.guessing import table_fits
@@ -233,7 +234,9 @@ class Command(BaseCommand):
                     # What a new version lacks is known once all of it has been read.
                     [read_generic_with_images(path, image_folder(), progress=self._progress, **how)]
                     if options["new_version"]
-                    else read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how),
+                    else read_ahead(
+                        read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how)
+                    ),
                     rows_left_out=lambda: left.n,
                     file_hash=digest,
                     **saved,
