@@ -11,6 +11,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, JSONField, Model
 
+_EMPTY = {dict: "{}", list: "[]"}
+
 
 def foreign_keys_check_at_once() -> None:
     """Have PostgreSQL check foreign keys after each statement of this transaction.
@@ -81,7 +83,7 @@ def _with_constants(
         cells = list(row)
         for place in places:
             if (value := cells[place]) is not None:
-                cells[place] = json.dumps(value)
+                cells[place] = _EMPTY[type(value)] if not value and type(value) in _EMPTY else json.dumps(value)
         yield (*cells, *constants)
 
 
