@@ -6,11 +6,16 @@ Rows have what `bulk_create` would give them all the same: defaults, times, and 
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from django.db import connection
 from django.db.models import Field, JSONField, Model
 
+from web.batches import batched
+
+MAX_PARAMETERS = 30_000
+"""Of a statement of SQLite, which takes 32,766 since 3.32."""
 _EMPTY = {dict: "{}", list: "[]"}
 
 
@@ -71,8 +76,11 @@ def rows_insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequen
                 for row in ready:
                     copy.write_row(row)
             return
-        places = ", ".join(["%s"] * len(columns))
-        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", ready)  # noqa: S608
+        places = f"({', '.join(['%s'] * len(columns))})"
+        # Of many rows one statement: between two, another thread would take the interpreter.
+        for batch in batched(ready, MAX_PARAMETERS // len(columns)):
+            values = ", ".join([places] * len(batch))
+            cursor.execute(f"INSERT INTO {table} ({names}) VALUES {values}", [*chain(*batch)])  # noqa: S608
 
 
 def _with_constants(
