@@ -69,7 +69,9 @@ def rows_insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequen
     columns = [*(field.column for field in given), *constants]
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(connection.ops.quote_name(column) for column in columns)
-    ready = _with_constants(rows, [isinstance(field, JSONField) for field in given], tuple(constants.values()))
+    ready = _with_constants(
+        rows, [isinstance(field, JSONField) for field in given], tuple(constants.values())
+    )
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
@@ -91,7 +93,9 @@ def _with_constants(
         cells = list(row)
         for place in places:
             if (value := cells[place]) is not None:
-                cells[place] = _EMPTY[type(value)] if not value and type(value) in _EMPTY else json.dumps(value)
+                cells[place] = (
+                    _EMPTY[type(value)] if not value and type(value) in _EMPTY else json.dumps(value)
+                )
         yield (*cells, *constants)
 
 

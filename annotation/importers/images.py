@@ -271,7 +271,11 @@ class _Attaching:
         changes: dict[str, Any] = {}
         for name in texts:
             field = named if name == "text" else name
-            if (text := getattr(record, name)) and "](" in text and (new := self._text(text, origin, field)) != text:
+            if (
+                (text := getattr(record, name))
+                and "](" in text
+                and (new := self._text(text, origin, field)) != text
+            ):
                 changes[name] = new
         for name in turns:
             spoken: Turns = getattr(record, name)

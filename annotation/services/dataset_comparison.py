@@ -53,6 +53,11 @@ class ImportTarget:
         """Whether the dataset has no instruction, and so no item."""
         return self.is_created and self.instructions.is_empty
 
+    def keep(self, store: KeyStore, made: Mapping[str, int]) -> None:
+        """Note what this part has made, if a later one has to know."""
+        if self.is_created and not self.is_whole:
+            store.add(made.items())
+
     def named(self, rows: QuerySet[M], names: Sequence[str], made: KeyStore) -> Iterator[QuerySet[M]]:
         """The stored rows of these external ids, in batches; of a whole file all of the dataset's.
 
@@ -124,7 +129,7 @@ class Comparison:
         }
         responses: dict[int, list[str]] = defaultdict(list)
         links = ItemResponse.objects.filter(item__dataset=target.dataset).order_by("item_id", "position")
-        for rows in target.keyed(links, "item_id", [known[0] for known in stored.values()]):
+        for rows in target.keyed(links, "item__pk", [known[0] for known in stored.values()]):
             for item_id, response in rows.values_list("item_id", "response__external_id"):
                 responses[item_id].append(response)
         for record in self.bundle.items:
@@ -182,7 +187,7 @@ class Comparison:
         known = Aspect.objects.filter(instruction__dataset=target.dataset).order_by(
             "instruction_id", "position"
         )
-        for rows in target.keyed(known, "instruction_id", [pk for pk, _ in latest.values()]):
+        for rows in target.keyed(known, "instruction__pk", [pk for pk, _ in latest.values()]):
             for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
                 stored_aspects[pk].append(tuple(rest))
         for key, (pk, values) in latest.items():

@@ -141,8 +141,7 @@ class ImportRun:
             "instructions",
         )
         made = {record.key: key for key, record in zip(keys, records, strict=True)}
-        if self.target.is_created:
-            self.target.instructions.add(made.items())
+        self.target.keep(self.target.instructions, made)
         self._instruction_ids = found.instruction_ids | made
         self._store_aspects(made.keys())
 
@@ -160,7 +159,10 @@ class ImportRun:
                 (
                     (
                         *(key, self._instruction_ids[record.instruction], record.key, record.text),
-                        *(record.position, None if record.parent is None else ids[record.instruction, record.parent]),
+                        *(
+                            record.position,
+                            None if record.parent is None else ids[record.instruction, record.parent],
+                        ),
                         dict(record.metadata),
                     )
                     for key, record in zip(keys, ready, strict=True)
@@ -177,7 +179,7 @@ class ImportRun:
             pk: key for key in dict(wanted.keys()) if (pk := found.instruction_ids.get(key)) is not None
         }
         stored = Response.objects.filter(instruction__dataset=self.dataset)
-        for rows in self.target.keyed(stored, "instruction_id", list(of_stored)) if of_stored else ():
+        for rows in self.target.keyed(stored, "instruction__pk", list(of_stored)) if of_stored else ():
             for pk, instruction, key in rows.values_list("pk", "instruction", "external_id"):
                 if instruction in of_stored:  # there are more: of other instructions, and of earlier versions
                     self._response_ids[of_stored[instruction], key] = pk
@@ -234,8 +236,7 @@ class ImportRun:
             "places of responses",
         )
         made = {record.external_id: key for key, record in zip(keys, found.new, strict=True)}
-        if target.is_created:
-            target.items.add(made.items())
+        target.keep(target.items, made)
         self._stored_items = set(found.item_ids.values())
         self._item_ids = found.item_ids | made
 
@@ -288,7 +289,7 @@ class ImportRun:
         labels = Label.objects.standing().filter(item__dataset=self.dataset, study__isnull=True)
         return {
             (item_id, annotator_id): value
-            for rows in self.target.keyed(labels, "item_id", sorted(wanted))
+            for rows in self.target.keyed(labels, "item__pk", sorted(wanted))
             for item_id, annotator_id, value in rows.values_list("item_id", "annotator_id", "value")
         }
 
