@@ -8,8 +8,8 @@ Figures
 items, labels : how many, and megabytes of the file.
 minutes_1m : minutes into PostgreSQL for 1,000,000 items with 4,000,000 labels (to reach: 4).
 minutes_1m_sqlite : the same into SQLite (to reach: 6).
-minutes_1m_extrapolated, minutes_1m_extrapolated_sqlite : in their place where fewer were imported: the pace of the second
-    half goes on to a million.
+minutes_1m_extrapolated, minutes_1m_extrapolated_sqlite : in their place where fewer were imported: the pace of the
+    second half goes on to a million.
 growth, growth_sqlite : the time for an item in the second half of the file, by that in the first half.
 peak_mb, peak_mb_sqlite : the most memory of the command (to reach: 600), at the size that was measured.
 processor_seconds, processor_seconds_sqlite : of the command; the server of PostgreSQL has its own.
@@ -106,7 +106,7 @@ def _measured(url: str, folder: Path, file: Path, items: int) -> dict[str, float
 
 @dataclass(frozen=True)
 class _Import:
-    """One run of the command: wall and processor seconds, megabytes at most, its words, and when it had read so many."""
+    """One run of the command: wall and processor seconds, megabytes at most, its words, and when rows were read."""
 
     seconds: float
     processor: float

@@ -1,7 +1,7 @@
-"""Many rows into one table at once: by COPY into PostgreSQL, by one prepared statement into SQLite.
+"""Many rows into one table at once: by COPY into PostgreSQL, by statements of many rows into SQLite.
 
-No instance of a model is made and none is checked: `bulk_create` spends more time on that than the database on its rows.
-Rows have what `bulk_create` would give them all the same: defaults, times, and JSON in the form that the database has it.
+No instance of a model is made, on which `bulk_create` spends more time than the database on its rows. The rows are
+those that `bulk_create` would make: with the defaults of the model, and JSON in the form that the database has it.
 """
 
 import json
@@ -16,7 +16,7 @@ from web.batches import batched
 
 MAX_PARAMETERS = 30_000
 """Of a statement of SQLite, which takes 32,766 since 3.32."""
-_EMPTY = {dict: "{}", list: "[]"}
+_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 
 def foreign_keys_check_at_once() -> None:
@@ -62,11 +62,11 @@ def rows_insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequen
     constants = {
         field.column: value
         for field in model._meta.concrete_fields
-        if field not in given and not field.primary_key
+        if field not in given and not field.primary_key and field.column
         for value in [_default(field, model)]
         if value is not None
     }
-    columns = [*(field.column for field in given), *constants]
+    columns = [*(field.column or field.name for field in given), *constants]
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(connection.ops.quote_name(column) for column in columns)
     ready = _with_constants(
@@ -113,4 +113,5 @@ def _default(field: "Field[Any, Any]", model: type[Model]) -> Any:
 def _key_column(model: type[Model]) -> str:
     key = model._meta.pk
     assert key is not None
+    assert key.column is not None
     return key.column

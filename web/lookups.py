@@ -11,9 +11,9 @@ class Among(Lookup[Any]):
     lookup_name = "among"
     prepare_rhs = False
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         column, given = self.process_lhs(compiler, connection)
         values = list(self.rhs)
         if connection.vendor == "postgresql":
-            return f"{column} = ANY(%s)", [*given, values]
-        return f"{column} IN (SELECT value FROM json_each(%s))", [*given, json.dumps(values)]
+            return f"{column} = ANY(%s)", (*given, values)
+        return f"{column} IN (SELECT value FROM json_each(%s))", (*given, json.dumps(values))  # noqa: S608  (the column's own name)

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from queue import Full, Queue
 from typing import TypeVar
 
@@ -34,7 +33,7 @@ def read_ahead(parts: Iterator[T]) -> Iterator[T]:
             for one in parts:
                 if not put(one):
                     break
-        except BaseException as error:  # noqa: BLE001  (raised again by the caller's thread)
+        except BaseException as error:
             end = _Raised(error)
         finally:
             close = getattr(parts, "close", None)
