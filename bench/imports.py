@@ -116,8 +116,9 @@ class _Import:
 
 
 def _minutes(run: _Import, items: int) -> dict[str, float]:
-    half = items // 2 // TOLD * TOLD
-    pace = (run.seconds - run.read[half]) / (items - half)
+    # Reading is at most three parts ahead of storing, at either time.
+    half, last = items // 2 // TOLD * TOLD, max(run.read)
+    pace = (run.read[last] - run.read[half]) / (last - half) if last > half else run.seconds / items
     found = {"minutes_1m": run.seconds / 60}
     if items != MILLION:
         found = {"minutes_1m_extrapolated": (run.seconds + (MILLION - items) * pace) / 60}

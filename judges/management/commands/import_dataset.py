@@ -3,8 +3,8 @@
 import gc
 import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -231,23 +231,22 @@ class Command(BaseCommand):
                 "faults": left if skips else None,
             }
             try:
-                self._import(
-                    options,
-                    # What a new version lacks is known once all of it has been read.
-                    [read_generic_with_images(path, image_folder(), progress=self._progress, **how)]
-                    if options["new_version"]
-                    else read_ahead(
-                        read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how)
-                    ),
-                    rows_left_out=lambda: left.n,
-                    file_hash=digest,
-                    **saved,
-                )
+                with closing(self._parts(path, whole=options["new_version"], **how)) as parts:
+                    self._import(options, parts, rows_left_out=lambda: left.n, file_hash=digest, **saved)
             finally:
                 if skips and not left.n:
                     Path(name).unlink()
         if left.n:
             self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
+
+    def _parts(self, path: Path, *, whole: bool, **how: Any) -> Generator[DatasetBundle, None, None]:
+        """The parts of a file; or all of it as one, for a new version, as what this lacks is known at its end."""
+        if whole:
+            yield read_generic_with_images(path, image_folder(), progress=self._progress, **how)
+        else:
+            yield from read_ahead(
+                read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how)
+            )
 
     def _check_options(self, options: dict[str, Any]) -> None:
         kind = options["kind"]
