@@ -6,23 +6,32 @@ A file of pairs with the labels of four annotators each goes into a private Post
 Figures
 -------
 items, labels : how many, and megabytes of the file.
-minutes_1m : minutes into PostgreSQL, scaled to 1,000,000 items with 4,000,000 labels (to reach: 4).
+minutes_1m : minutes into PostgreSQL for 1,000,000 items with 4,000,000 labels (to reach: 4).
 minutes_1m_sqlite : the same into SQLite (to reach: 6).
+minutes_1m_extrapolated, minutes_1m_extrapolated_sqlite : in their place where fewer were imported: the pace of the
+    second half goes on to a million.
+growth, growth_sqlite : the time for an item in the second half of the file, by that in the first half.
 peak_mb, peak_mb_sqlite : the most memory of the command (to reach: 600), at the size that was measured.
+processor_seconds, processor_seconds_sqlite : of the command; the server of PostgreSQL has its own.
 again_seconds, again_seconds_sqlite : the same file once more, which says "unchanged" (to reach: 60).
 """
 
 import os
 import random
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ITEMS, QUICK = 1_000_000, 20_000
 LABELS = 4
+TOLD = 10_000
+"""Rows after each of which the command says how many it has read."""
+READ = re.compile(r"([\d,]+) rows$")
 ROOT = Path(__file__).resolve().parent.parent
 MILLION = 1_000_000
 
@@ -78,30 +87,70 @@ def _measured(url: str, folder: Path, file: Path, items: int) -> dict[str, float
         "DATABASE_POOL_SIZE": "0",
     }
     _command(environment, "migrate", "-v0")
-    seconds, peak, said = _import(environment, file)
-    if f"{items:,} items" not in said or "Created." not in said:
-        raise AssertionError(said)
-    again, _, said = _import(environment, file)
-    if "unchanged" not in said:
-        raise AssertionError(said)
-    print(f"  imports: {items:,} items in {seconds:.0f} s, {peak:.0f} MB, again {again:.1f} s", flush=True)
-    return {"minutes_1m": seconds / 60 * MILLION / items, "peak_mb": peak, "again_seconds": again}
+    first = _import(environment, file)
+    if f"{items:,} items" not in first.said or "Created." not in first.said:
+        raise AssertionError(first.said)
+    again = _import(environment, file)
+    if "unchanged" not in again.said:
+        raise AssertionError(again.said)
+    print(
+        f"  imports: {items:,} items in {first.seconds:.0f} s, {first.peak:.0f} MB, again {again.seconds:.1f} s",
+        flush=True,
+    )
+    return _minutes(first, items) | {
+        "peak_mb": first.peak,
+        "processor_seconds": first.processor,
+        "again_seconds": again.seconds,
+    }
 
 
-def _import(environment: dict[str, str], file: Path) -> tuple[float, float, str]:
-    """Seconds, megabytes at most, and what the command said."""
+@dataclass(frozen=True)
+class _Import:
+    """One run of the command: wall and processor seconds, megabytes at most, its words, and when rows were read."""
+
+    seconds: float
+    processor: float
+    peak: float
+    said: str
+    read: dict[int, float]
+
+
+def _minutes(run: _Import, items: int) -> dict[str, float]:
+    # Reading is at most three parts ahead of storing, at either time.
+    half, last = items // 2 // TOLD * TOLD, max(run.read)
+    pace = (run.read[last] - run.read[half]) / (last - half) if last > half else run.seconds / items
+    found = {"minutes_1m": run.seconds / 60}
+    if items != MILLION:
+        found = {"minutes_1m_extrapolated": (run.seconds + (MILLION - items) * pace) / 60}
+    if half > TOLD:
+        found["growth"] = pace * (half - TOLD) / (run.read[half] - run.read[TOLD])
+    return found
+
+
+def _import(environment: dict[str, str], file: Path) -> _Import:
     began = time.perf_counter()
-    said = subprocess.run(
-        [sys.executable, "-m", "bench.imports", "import_dataset", "generic", str(file), "--name", "bench"],
+    words = ["import_dataset", "generic", str(file), "--name", "bench"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "bench.imports", *words],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
-        check=True,
-    ).stdout
-    *lines, peak = said.splitlines()
-    return time.perf_counter() - began, float(peak), "\n".join(lines)
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        read = {0: 0.0} | {
+            int(found[1].replace(",", "")): time.perf_counter() - began
+            for line in process.stderr
+            for found in [READ.match(line)]
+            if found
+        }
+        *lines, used = process.stdout.read().splitlines()
+    if process.returncode:
+        raise AssertionError(lines)
+    peak, processor = map(float, used.split())
+    return _Import(time.perf_counter() - began, processor, peak, "\n".join(lines), read)
 
 
 def _command(environment: dict[str, str], *words: str) -> None:
@@ -109,11 +158,12 @@ def _command(environment: dict[str, str], *words: str) -> None:
 
 
 def _work() -> None:
-    """Run a command of the site in this process, and say how much memory it took at most, in megabytes."""
+    """Run a command of the site in this process, and say what it took: megabytes at most, and processor seconds."""
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(["manage.py", *sys.argv[1:]])
-    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}\n")
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    sys.stdout.write(f"{used.ru_maxrss / 1024} {used.ru_utime + used.ru_stime}\n")
 
 
 if __name__ == "__main__":

@@ -5,3 +5,6 @@ from django.apps import AppConfig
 
 class WebConfig(AppConfig):
     name = "web"
+
+    def ready(self) -> None:
+        import web.lookups  # noqa: F401  (registers them)

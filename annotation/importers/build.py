@@ -5,10 +5,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from annotation.domain.scales import Scales
+from annotation.importers.cells import ValueReader
 from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.keys import KeyStore
 from annotation.importers.records import (
     EMPTY,
     AspectRecord,
@@ -32,10 +35,19 @@ from annotation.kinds.classification import UNORDERED, CategoryScheme
 AspectFields: TypeAlias = tuple[str, str, str | None, Mapping[str, Any]]
 """Key, text, parent and metadata."""
 
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+
 
 def content_key(*parts: object) -> str:
     """A short name made of the content: the same in every file and on every machine."""
-    return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+    return sha256(f"[{', '.join(map(_content_text, parts))}]".encode()).hexdigest()[:16]
+
+
+def _content_text(part: object) -> str:
+    # Most parts are text, none or an empty list, for which the encoder has a long way round.
+    if isinstance(part, str):
+        return encode_basestring(part)
+    return "null" if part is None else "[]" if part == [] else _encode(part)
 
 
 class BundleBuilder:
@@ -50,13 +62,15 @@ class BundleBuilder:
         self._alone: dict[str, Origin] = {}
         self._same: Counter[str] = Counter()
         self._counted: list[str] = []
-        self._earlier: dict[str, int] = {}
-        """Of items in parts that were taken already, the row."""
+        self._earlier, self._earlier_alone = KeyStore(), KeyStore()
+        """Of items, and of instructions without one, in parts that were taken already, the row."""
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
         self.categories: CategoriesRecord | None = None
         self.shared_categories: tuple[AspectFields, ...] = ()
+        self.readers: dict[tuple[object, ...], ValueReader] = {}
+        """What reads values, by what decides on the rules."""
 
     @contextmanager
     def whole_row(self) -> Iterator[None]:
@@ -75,6 +89,7 @@ class BundleBuilder:
                 while len(one) > size:
                     one.popitem()
             self.categories, self.shared_categories = declared
+            self.readers.clear()
             for key in self._counted:
                 self._same[key] -= key in self._same
             raise
@@ -87,7 +102,8 @@ class BundleBuilder:
     @property
     def is_empty(self) -> bool:
         """Whether there is neither an item nor an instruction without one."""
-        return not self._items and not self._alone and not self._earlier
+        kept = self._earlier.is_empty and self._earlier_alone.is_empty
+        return kept and not self._items and not self._alone
 
     def instruction(
         self,
@@ -146,7 +162,7 @@ class BundleBuilder:
     def free_id(self, key: str) -> str:
         """The key, or with a number after it where an item has it already: the same texts twice are two items."""
         name = key
-        while name in self._items or name in self._earlier:
+        while name in self._items or self._earlier.get(name) is not None:
             self._same[key] += 1
             self._counted.append(key)
             name = f"{key}-{self._same[key] + 1}"
@@ -154,9 +170,9 @@ class BundleBuilder:
 
     def instruction_alone(self, row: Row, *, key: str, field: str, again: bool = False) -> None:
         """Note that a row is an instruction without an item; each that has a name has one of its own."""
-        known = self._alone.get(key)
-        if known and not again:
-            row.fail(field, f"expected a unique name; {quoted(key)} is also in row {known.row}.")
+        known = self._alone[key].row if key in self._alone else self._earlier_alone.get(key)
+        if known is not None and not again:
+            row.fail(field, f"expected a unique name; {quoted(key)} is also in row {known}.")
         self._alone[key] = row.origin
 
     def response(self, instruction: str, *, system: str, text: str, messages: Turns = ()) -> str:
@@ -194,11 +210,9 @@ class BundleBuilder:
             return
         if known is not None:
             row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {known.origin.row}.")
-        if external_id in self._earlier and not again:
-            row.fail(
-                field,
-                f"expected a unique id; {quoted(external_id)} is also in row {self._earlier[external_id]}.",
-            )
+        earlier = None if again else self._earlier.get(external_id)
+        if earlier is not None:
+            row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {earlier}.")
         self._items[external_id] = ItemRecord(
             external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
@@ -302,12 +316,14 @@ class BundleBuilder:
     def part(self) -> DatasetBundle:
         """What was added since the last part, with all that is declared; of earlier items their ids are kept."""
         found = self._bundle()
-        self._earlier.update((key, record.origin.row) for key, record in self._items.items())
+        self._earlier.add((key, record.origin.row) for key, record in self._items.items())
+        self._earlier_alone.add((key, origin.row) for key, origin in self._alone.items())
         for one in (
             self._instructions,
             self._aspects,
             self._responses,
             self._items,
+            self._alone,
             self._labels,
             self._verdicts,
         ):

@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from annotation.domain.conversation import flatten
 from annotation.domain.errors import LabelValueError
 from annotation.importers.chat import read_turns
-from annotation.importers.errors import quoted
-from annotation.importers.records import Turns, Value
+from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.records import Origin, Turns, Value
 from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
 from annotation.kinds import ValueRules, kind_of, validate_value
 from annotation.kinds.grades import BETWEEN
@@ -21,6 +22,8 @@ UNPARSED = "unparsed"
 RAW_SUFFIX = ":raw"
 SWAPPED_SUFFIX = ":swapped"
 MAX_STRATEGY = 64
+MAX_KNOWN = 1_000
+"""Values that a reader keeps, and readers that an import keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,16 @@ def readable(value: Any) -> Any:
 
 
 def _name(row: Row, column: str, prefix: str, limit: int) -> str:
-    return Row(row.origin, {column: column.removeprefix(prefix)}).identifier(column, limit=limit)
+    name = column.removeprefix(prefix)
+    return name if _is_name(name, limit) else Row(row.origin, {column: name}).identifier(column, limit=limit)
+
+
+@lru_cache(maxsize=4096)
+def _is_name(name: str, limit: int) -> bool:
+    try:
+        return Row(Origin("", 0), {"": name}).identifier("", limit=limit) == name
+    except ImportFileError:
+        return False
 
 
 def read_scores(row: Row, raw: Any, n_responses: int) -> list[float | None] | None:
@@ -211,6 +223,25 @@ def read_scored(row: Row, scores: list[float | None] | None, rules: ValueRules) 
         return kind_of(rules.kind).of_scores([score for score in scores if score is not None])
     except LabelValueError as error:
         row.fail(error.field, error.message)
+
+
+class ValueReader:
+    """`read_value` by one set of rules, which reads what it has read before once."""
+
+    def __init__(self, rules: ValueRules) -> None:
+        self.rules = rules
+        self._known: dict[int | str, Value] = {}
+
+    def __call__(self, row: Row, field: str, raw: object) -> Value:
+        if raw.__class__ is not int and raw.__class__ is not str:
+            return read_value(row, field, raw, self.rules)
+        assert isinstance(raw, int | str)
+        known = self._known.get(raw)
+        if known is None:
+            known = read_value(row, field, raw, self.rules)
+            if len(self._known) < MAX_KNOWN:
+                self._known[raw] = known
+        return dict(known)
 
 
 def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:

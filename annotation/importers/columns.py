@@ -31,6 +31,7 @@ from annotation.importers.fields import (
     RATING,
     REJECTED,
     is_field,
+    is_field_of_format,
     suggested_field,
 )
 from annotation.importers.mapping import TableMapping
@@ -221,6 +222,13 @@ def is_numbered(name: str) -> bool:
     return _NUMBERED.match(name.strip()) is not None
 
 
+def are_own_names(fields: Mapping[str, str], mapping: TableMapping) -> bool:
+    """Whether each column has the name of its field, and a mapping says no more of it."""
+    return mapping.is_empty and all(
+        column == field and is_field_of_format(field) for column, field in fields.items()
+    )
+
+
 def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
     """The row with the fields of the generic format; a refusal of it names the file's own columns."""
     data: dict[str, Any] = {}
@@ -247,6 +255,14 @@ def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
     if data.keys() & set(MAPPED):
         _chosen(renamed, data, named)
         _preference(renamed, data, named)
+    return renamed
+
+
+def own_named(row: Row) -> Row:
+    """As `mapped`, of a row whose columns have the names of their fields."""
+    data = dict(row.data)
+    renamed = Row(row.origin, data)
+    turns_apart(renamed, data)
     return renamed
 
 

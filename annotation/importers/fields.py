@@ -1,6 +1,7 @@
 """The fields of the generic format, and what else a column of somebody's table may be."""
 
 import re
+from functools import lru_cache
 
 from annotation.importers.rows import suggestion
 
@@ -126,6 +127,7 @@ def criterion_key(column: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:64] or "rating"
 
 
+@lru_cache(maxsize=4096)
 def is_field_of_format(name: str) -> bool:
     """Whether it is a field of the generic format itself."""
     return name in FIELDS or FLAT.match(name) is not None

@@ -14,6 +14,8 @@ from typing import Any
 from annotation.importers.build import AspectFields, BundleBuilder, content_key
 from annotation.importers.categories import read_categories, step_aspects
 from annotation.importers.cells import (
+    MAX_KNOWN,
+    ValueReader,
     VerdictCell,
     label_cells,
     read_responses,
@@ -24,7 +26,13 @@ from annotation.importers.cells import (
     verdict_cells,
 )
 from annotation.importers.chat import read_turns
-from annotation.importers.columns import columns_resolve, has_label_rows, mapped
+from annotation.importers.columns import (
+    are_own_names,
+    columns_resolve,
+    has_label_rows,
+    mapped,
+    own_named,
+)
 from annotation.importers.criteria import read_criteria
 from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
 from annotation.importers.fields import (
@@ -248,6 +256,7 @@ class GenericRow:
     raw: Row
     fields: Mapping[str, str]
     mapping: TableMapping
+    own_names: bool = False
 
     @property
     def has_criteria(self) -> bool:
@@ -255,6 +264,8 @@ class GenericRow:
 
     def __call__(self) -> Row:
         """Return the row with the names of the format; raises ImportFileError for one that it does not have."""
+        if self.own_names and self.raw.data.keys() <= self.fields.keys():
+            return own_named(self.raw)
         row = mapped(self.raw, self.fields, self.mapping)
         for name in row.data:
             if not COLUMNS.known(name):
@@ -277,7 +288,8 @@ def generic_rows(
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}
     rows = table.rows(replace(COLUMNS, fields=fields, nested=led_into), faults)
-    return (GenericRow(row, fields, mapping) for row in rows), has_label_rows(fields, mapping)
+    own_names = are_own_names(fields, mapping)
+    return (GenericRow(row, fields, mapping, own_names) for row in rows), has_label_rows(fields, mapping)
 
 
 def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
@@ -316,18 +328,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.{hint}")
     key = None if row.get("instruction_id") is None else row.identifier("instruction_id")
     instruction = _instruction(builder, row, key, aspects)
-    rules = ValueRules(
-        kind,
-        n_responses=len(responses),
-        complete=False,
-        both_bad=True,
-        strengths=tuple(STRENGTHS),
-        graded=True,
-        criteria=tuple(builder.criteria),
-        aspects=tuple(aspect[0] for aspect in aspects),
-        several=builder.scheme.several,
-        scales=builder.scales,
-    )
+    read = _value_reader(builder, kind, len(responses), tuple(aspect[0] for aspect in aspects))
     gold = row.get("gold")
     keys = [
         builder.response(instruction, system=cell.system, text=cell.text, messages=cell.messages)
@@ -344,7 +345,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         kind=kind,
         instruction=instruction,
         responses=keys,
-        gold=None if gold is None else read_value(row, "gold", gold, rules),
+        gold=None if gold is None else read(row, "gold", gold),
         metadata=row.mapping("metadata"),
         explanation=row.text("explanation"),
         again=long,
@@ -354,12 +355,38 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
             label.row,
             item=external_id,
             annotator=label.annotator,
-            value=read_value(label.row, label.field, label.value, rules),
+            value=read(label.row, label.field, label.value),
             field=label.field,
             is_simulated=label.is_simulated,
         )
     for verdict in verdict_cells(row):
-        _add_verdict(builder, verdict, external_id, rules)
+        _add_verdict(builder, verdict, external_id, read.rules)
+
+
+def _value_reader(
+    builder: BundleBuilder, kind: str, n_responses: int, aspects: tuple[str, ...]
+) -> ValueReader:
+    """What reads the values of an item; items with the same rules have one."""
+    key = kind, n_responses, aspects, len(builder.criteria), builder.scheme.several
+    known = builder.readers.get(key)
+    if known is None:
+        if len(builder.readers) >= MAX_KNOWN:
+            builder.readers.clear()
+        known = builder.readers[key] = ValueReader(
+            ValueRules(
+                kind,
+                n_responses=n_responses,
+                complete=False,
+                both_bad=True,
+                strengths=tuple(STRENGTHS),
+                graded=True,
+                criteria=tuple(builder.criteria),
+                aspects=aspects,
+                several=builder.scheme.several,
+                scales=builder.scales,
+            )
+        )
+    return known
 
 
 def _add_instruction(builder: BundleBuilder, row: Row) -> None:

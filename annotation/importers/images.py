@@ -275,7 +275,11 @@ class _Attaching:
         changes: dict[str, Any] = {}
         for name in texts:
             field = named if name == "text" else name
-            if (text := getattr(record, name)) and (new := self._text(text, origin, field)) != text:
+            if (
+                (text := getattr(record, name))
+                and "](" in text
+                and (new := self._text(text, origin, field)) != text
+            ):
                 changes[name] = new
         for name in turns:
             spoken: Turns = getattr(record, name)
@@ -288,9 +292,6 @@ class _Attaching:
         return replace(record, **changes) if changes else record
 
     def _text(self, text: str, origin: Origin, field: str) -> str:
-        if "](" not in text:
-            return text
-
         def one(found: Any) -> str:
             address = found["spaced"] or found["address"]
             with self._faults:

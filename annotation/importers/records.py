@@ -6,6 +6,7 @@ and each remembers the file and the row that it came from.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -31,7 +32,12 @@ class Origin:
     @property
     def source(self) -> str:
         """Such as ``"pairs.jsonl:12"``: without the folder, so that it is the same on every machine."""
-        return f"{PurePath(self.file).name[-200:]}:{self.row}"
+        return f"{_name(self.file)}:{self.row}"
+
+
+@lru_cache(maxsize=16)
+def _name(file: str) -> str:
+    return PurePath(file).name[-200:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from annotation.importers.rows import Row, one_of, suggestion
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\Z")
 DELIMITERS = ",;\t|"
+NUL = "\x00"
 HEAD = 50
 """Rows that are looked at for the names of fields, where a file has no header, and for what columns may be."""
 
@@ -55,6 +56,14 @@ class ColumnTypes:
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     any_of: tuple[str, ...] = ()
     nested: Collection[str] = ()
+    _plain: dict[str, bool] = field(init=False, compare=False, default_factory=dict)
+
+    def is_plain(self, name: str) -> bool:
+        """Whether a cell of this column is text as it stands."""
+        known = self._plain.get(name)
+        if known is None:
+            known = self._plain[name] = not self.is_json(name) and not self.is_value(name)
+        return known
 
     def is_json(self, name: str) -> bool:
         return name in self.nested or self.json(self.fields.get(name, name))
@@ -335,15 +344,16 @@ def _csv_header_and_rows(
 def _csv_rows(
     path: Path, header: list[str], records: Iterator[tuple[int, list[str]]], faults: Faults
 ) -> Iterator[Row]:
+    file = str(path)
     for number, cells in records:
-        row = Row(Origin(str(path), number), dict(zip(header, cells, strict=True)))
-        wrong = next(((name, said) for name, cell in row.data.items() if (said := unstorable(cell))), None)
-        if wrong is None:
+        row = Row(Origin(file, number), dict(zip(header, cells, strict=True)))
+        if NUL not in "".join(cells):  # nothing else that UTF-8 can hold is refused
             yield row
-        else:
-            problem = ImportFileError(path, number, *wrong)
-            problem.data = row.data
-            faults.add(problem)
+            continue
+        wrong = next((name, said) for name, cell in row.data.items() if (said := unstorable(cell)))
+        problem = ImportFileError(path, number, *wrong)
+        problem.data = row.data
+        faults.add(problem)
 
 
 def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int | None) -> None:
@@ -366,7 +376,11 @@ def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool], *, each
 
 
 def _native_row(row: Row, columns: ColumnTypes) -> Row:
-    return Row(row.origin, {name: _native(row, name, cell, columns) for name, cell in row.data.items()})
+    cells = {
+        name: cell if cell and columns.is_plain(name) else _native(row, name, cell, columns)
+        for name, cell in row.data.items()
+    }
+    return Row(row.origin, cells)
 
 
 def _native(row: Row, name: str, cell: str, columns: ColumnTypes) -> Any:

@@ -372,9 +372,12 @@ def _tally(items: QuerySet[Item], field: str) -> dict[str, int]:
     return dict(items.order_by(field).values_list(field).annotate(n=Count("pk")))
 
 
-def items_by_external_id(dataset_id: int) -> dict[str, int]:
-    """External id to primary key."""
-    return dict(Item.objects.current().filter(dataset_id=dataset_id).values_list("external_id", "pk"))
+def items_by_external_id(dataset_id: int, names: Collection[str] | None = None) -> dict[str, int]:
+    """External id to primary key, of the items with one of these ids; None: of all."""
+    items = Item.objects.current().filter(dataset_id=dataset_id)
+    if names is not None:
+        items = items.filter(external_id__among=names)
+    return dict(items.values_list("external_id", "pk"))
 
 
 def gold_choices(dataset_id: int) -> dict[str, int | None]:

@@ -14,8 +14,10 @@ from django.db.models import Q
 
 from annotation.importers import DatasetBundle, LabelRecord
 from annotation.models import Dataset, DatasetVersion, Split, User
+from annotation.services.dataset_comparison import ImportTarget
 from annotation.services.dataset_rows import ImportRun
 from annotation.services.dataset_versions import dataset_raise, version_note
+from web.bulk import foreign_keys_check_at_once
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -182,20 +184,12 @@ def dataset_import_parts(
     if is_part and new_version:
         raise DatasetImportError("a file that is read in parts can't be a dataset's next version.")
     part: DatasetBundle | None = first
-    position: int | None = None
+    target = ImportTarget(dataset, is_created=created, is_whole=not is_part, new_version=new_version)
+    foreign_keys_check_at_once()
     while part is not None:
-        run = ImportRun(
-            dataset=dataset,
-            bundle=part,
-            fresh=created and part is first,
-            progress=None if is_part else progress,  # of a part nobody knows how many are to come
-            new_version=new_version,
-            since_version=1 if created else dataset.version + 1,
-            is_part=is_part,
-            next_position=position,
-        )
+        # Of a part nobody knows how many are to come.
+        run = ImportRun(target, part, None if is_part else progress)
         run.store()
-        position = run.next_position
         if took is not None:
             took(dataset, part)
         alone = {record.key for record in part.instructions} - {item.instruction for item in part.items}
@@ -262,7 +256,7 @@ def dataset_check(*, bundle: DatasetBundle, name: str, owner: User, new_version:
     if dataset is None:
         return ImportCheck(False, len(bundle.items))
     _refuse_other_settings(dataset, {}, owner)
-    run = ImportRun(dataset=dataset, bundle=bundle, fresh=False, progress=None, new_version=new_version)
+    run = ImportRun(ImportTarget(dataset, new_version=new_version), bundle)
     return ImportCheck(True, run.compare(), run.n_changed, run.n_removed)
 
 
@@ -316,7 +310,7 @@ def labels_import(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
     """
     locked = dataset_lock(dataset_id=dataset.pk)
     bundle = DatasetBundle(source="", instructions=(), responses=(), items=(), labels=tuple(labels))
-    run = ImportRun(dataset=locked, bundle=bundle, fresh=False, progress=None)
+    run = ImportRun(ImportTarget(locked), bundle)
     run.store()
     if created := run.created["labels"]:
         dataset_raise(dataset=locked, source="labels", labels_added=created)

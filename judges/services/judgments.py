@@ -11,7 +11,7 @@ from annotation.importers import DatasetBundle, ImportFileError, VerdictRecord
 from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
-from annotation.services.dataset_rows import same
+from annotation.services.dataset_comparison import same
 from annotation.services.datasets import ImportResult, count, dataset_import_parts, dataset_lock
 from judges.models import Judgment
 from judges.services.imported_judges import FileJudges, file_judges, file_judges_make, judge_key
@@ -80,13 +80,13 @@ def judgments_check(*, dataset: Dataset, verdicts: Sequence[VerdictRecord], sour
     ImportFileError
         As `judgments_import`.
     """
-    items = items_by_external_id(dataset.pk)
+    items = items_by_external_id(dataset.pk, {record.item for record in verdicts})
     judges = file_judges(verdicts, source)
     ids = {key: judge.pk for key, judge in judges.known.items()}
     stored = {
         (judge_id, item_id, order, sample): (status, value, raw)
         for judge_id, item_id, order, sample, status, value, raw in Judgment.objects.filter(
-            judge__in=set(ids.values()), item__dataset=dataset
+            judge__in=set(ids.values()), item__pk__among=items.values()
         ).values_list("judge_id", "item_id", "order", "sample", "status", "value", "raw_text")
     }
     new = []
@@ -164,6 +164,15 @@ def judgments_import(
         Unknown items and verdicts that contradict the stored ones (a `RefusedFileError` where there are several), or a
         judge whose name is taken by another.
     """
+    result = _judgments_store(dataset, verdicts, source, progress)
+    if result.created:
+        _tell_planner(Judgment)
+    return result
+
+
+def _judgments_store(
+    dataset: Dataset, verdicts: Sequence[VerdictRecord], source: str, progress: Progress | None
+) -> JudgmentsResult:
     dataset_lock(dataset_id=dataset.pk)
     check = judgments_check(dataset=dataset, verdicts=verdicts, source=source)
     made = file_judges_make(check.found)
@@ -176,8 +185,6 @@ def judgments_import(
         done += len(batch)
         if progress is not None:
             progress("judgments", done)
-    if check.new:
-        _tell_planner(Judgment)
     return JudgmentsResult(
         dataset=dataset,
         judges=len(judges),
@@ -220,15 +227,15 @@ def parts_import(
     def take(dataset: Dataset, part: DatasetBundle) -> None:
         if part.verdicts:
             names.update(map(judge_key, part.verdicts))
-            judged.append(
-                judgments_import(dataset=dataset, verdicts=part.verdicts, source=source, progress=progress)
-            )
+            judged.append(_judgments_store(dataset, part.verdicts, source, progress))
 
     imported = dataset_import_parts(
         parts=parts, name=name, source=made_of, progress=progress, took=take, **settings
     )
     if imported.changed:
         _tell_planner(Instruction, Response, Item, ItemResponse, Label)
+    if any(one.created for one in judged):
+        _tell_planner(Judgment)
     if not judged:
         return imported, None
     together = JudgmentsResult(

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
 from annotation.importers import ImportFileError
 from annotation.models import Dataset, Instruction, Item, Response, Role
+from annotation.services import dataset_rows
 from judges.backends.mock_server import MockServer
 from judges.models import Generation, Judge, Judgment
 from judges.services.contestants import HUMAN, Baseline, PairsError, PairsResult, pairs_make
 from tests.annotation.factories import user_make
 from tests.judges.contestants import answers_make, contestant_make, form_of, source_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
-from tests.races import before
+from web.bulk import rows_insert
 
 pytestmark = pytest.mark.django_db
 
@@ -179,14 +181,17 @@ def test_what_cannot_be_made() -> None:
 
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
-def test_all_or_nothing() -> None:
+def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     source, contestant = source_make(), contestant_make("one")
     answers_make(contestant, source)
 
-    def break_off() -> None:
-        raise RuntimeError("killed")
+    def break_off(model: type[Model], *rest: Any) -> None:
+        if model is Item:
+            raise RuntimeError("killed")
+        rows_insert(model, *rest)
 
-    with before('^INSERT INTO "annotation_item"', break_off), pytest.raises(RuntimeError):
+    monkeypatch.setattr(dataset_rows, "rows_insert", break_off)
+    with pytest.raises(RuntimeError):
         make(source, contestant)
     assert list(Dataset.objects.values_list("name", flat=True)) == ["tea"]
     assert not Response.objects.exists()
