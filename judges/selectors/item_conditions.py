@@ -1,14 +1,16 @@
-"""What an item may be asked to have: labels, gold, judgments. The database decides it."""
+"""What an item may be asked to have: labels, gold, judgments, responses of a system, a certain verdict."""
 
 from collections import Counter
 from functools import partial
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Length
 
-from annotation.models import Item
+from annotation.models import Item, ItemResponse
 from annotation.selectors.judged_items import items_asked, items_found
 from annotation.selectors.judging_labels import annotators_of_items, items_labelled
-from judges.models import Judgment
+from judges.models import Judgment, ParseStatus
+from judges.selectors.certainty import items_by_certainty
 from judges.selectors.item_filter import ItemFilter
 from metaeval.stats.alternative_annotator import MIN_ITEMS
 
@@ -34,9 +36,43 @@ def with_conditions(
         items = items.filter(pk__in=_judged(filters, judgments))
     elif "judgment" in filters.has:
         items = items.filter(Exists(judgments.filter(item=OuterRef("pk"))))
+    if "verdict" in filters.has:
+        items = items.filter(Exists(judgments.filter(item=OuterRef("pk"), status=ParseStatus.PARSED)))
     if "tested" in filters.has:
         items = items.filter(pk__in=_tested(filters, judgments))
+    if filters.is_by_certainty:
+        items = items.filter(pk__in=_certain(filters, judgments))
+    return _with_responses(items, filters)
+
+
+def _with_responses(items: QuerySet[Item], filters: ItemFilter) -> QuerySet[Item]:
+    """Those whose responses are of the systems and of the lengths that are asked for."""
+    own = ItemResponse.objects.filter(item=OuterRef("pk")).order_by()
+    for system in filter(None, (filters.system, filters.against)):
+        items = items.filter(Exists(own.filter(response__system=system)))
+    if {"named", "lengths"} & set(filters.has):
+        ends = [own.filter(position=place).annotate(size=Length("response__text")) for place in (0, 1)]
+        for name, column in (("named", "response__system"), ("lengths", "size")):
+            if name in filters.has:
+                one, two = (Subquery(end.values(column)[:1]) for end in ends)
+                items = items.alias(**{f"{name}_first": one}).exclude(**{f"{name}_first": two})
+        if "named" in filters.has:
+            items = items.filter(~Exists(own.filter(response__system="")))
     return items
+
+
+def _certain(filters: ItemFilter, judgments: QuerySet[Judgment]) -> set[int]:
+    """The items on which the one judge is so certain; none where several are asked for."""
+    if len(filters.judge_ids) != 1:
+        return set()
+    items = items_found(dataset_id=filters.dataset_id, kind=filters.kind)
+    return items_by_certainty(
+        items,
+        judgments.filter(item__in=items),
+        filters.kind,
+        at_least=filters.certainty_from,
+        below=filters.certainty_below,
+    )
 
 
 def _judged(

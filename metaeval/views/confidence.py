@@ -109,13 +109,23 @@ def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[
 
 
 def items_of_judge(dataset: Dataset, page: ConfidencePage) -> dict[str, str]:
-    """Where the figures of the judge that the page is about lead: to what it judged, and to where it can be wrong."""
+    """Where the figures of the judge that the page is about lead: to what it judged, to where it can be wrong, and
+    to what it would decide or leave to human annotators.
+    """
     asked: dict[str, Any] = {"kind": page.kind, "judge": page.judge.key}
     known = {page.against: "any", "verdict": "read", "sort": "disagreement"}
-    return {
+    found = {
         "judged": items_url(dataset.name, **asked, has="judgment"),
         "certain": items_url(dataset.name, **asked, **known),
     }
+    least = None if page.certainty is None else page.certainty.threshold["threshold"]
+    if least is not None:
+        found |= {
+            "kept": items_url(dataset.name, **asked, certainty_from=least),
+            "kept_known": items_url(dataset.name, **asked, **known, certainty_from=least),
+            "left": items_url(dataset.name, **asked, certainty_below=least),
+        }
+    return found
 
 
 def items_of_page(dataset: Dataset, page: ConfidencePage, judge: str = "") -> ItemsOfCell:
