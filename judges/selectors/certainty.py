@@ -59,7 +59,7 @@ def items_by_certainty(
     stored = items_make(
         kind,
         [
-            StoredItem(str(pk), str(pk), parts=tuple(parts[one]) if parts else ("",))
+            StoredItem(external_id=str(pk), cluster=str(one), parts=tuple(parts[one]) if parts else ("",))
             for pk, one in known_items.items()
         ],
     )
