@@ -51,10 +51,14 @@ HAS = {
     "tested": "In the alternative annotator test",
     "named": "Responses of two named systems",
     "lengths": "Responses of different lengths",
+    "category": "In a category",
+    "subset": "In a subset",
+    "adversarial": "In an adversarial subset",
+    "other_subset": "In another subset",
     "asked": "Asked about by the study",
     "complete": "With all labels that the study asks for",
 }
-"""What an item may be asked to have; the last two in a study."""
+"""What an item may be asked to have; ``asked`` and ``complete`` in a study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class ItemFilter:
         Of ratings, from where on a part is a yes.
     has : tuple of str
         Each of these, of `HAS`.
+    judged_by : tuple of int
+        Only items that each of these judges judged, whatever they said.
     system, against : str
         Only items with a response of this system, and of this other one.
     certainty_from, certainty_below : float or None
@@ -99,6 +105,7 @@ class ItemFilter:
     verdict: str = ""
     mark: float | None = None
     has: tuple[str, ...] = ()
+    judged_by: tuple[int, ...] = ()
     system: str = ""
     against: str = ""
     certainty_from: float | None = None
@@ -124,4 +131,4 @@ class ItemFilter:
     @property
     def is_counted(self) -> bool:
         """Whether the list is of what a figure counts, which is made of the first sample of a judge's requests."""
-        return bool(self.truth or self.has or self.system or self.is_by_certainty)
+        return bool(self.truth or self.has or self.judged_by or self.system or self.is_by_certainty)
