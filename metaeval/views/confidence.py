@@ -34,6 +34,9 @@ from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 from web.loop import LoopPlace
 
+WRONG_FIRST = {PEOPLE: "disagreement", GOLD: "wrong"}
+"""How lists are sorted so that errors come first, by what verdicts are compared with."""
+
 
 @never_cache
 @researcher_page
@@ -92,10 +95,10 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
 
 def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[str, str]:
-    """Where the figures of a judge in the table of errors lead: to the items that each counts, most disagreed first."""
+    """Where the figures of a judge in the table of errors lead: to the items that each counts, errors first."""
 
     def counted(answer: str, verdict: str = "", **asked: Any) -> str:
-        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": "disagreement"}
+        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": WRONG_FIRST[page.against]}
         return items_url(dataset.name, **given | {page.against: answer, "verdict": verdict} | asked)
 
     return {
@@ -113,7 +116,7 @@ def items_of_judge(dataset: Dataset, page: ConfidencePage) -> dict[str, str]:
     to what it would decide or leave to human annotators.
     """
     asked: dict[str, Any] = {"kind": page.kind, "judge": page.judge.key}
-    known = {page.against: "any", "verdict": "read", "sort": "disagreement"}
+    known = {page.against: "any", "verdict": "read", "sort": WRONG_FIRST[page.against]}
     found = {
         "judged": items_url(dataset.name, **asked, has="judgment"),
         "certain": items_url(dataset.name, **asked, **known),

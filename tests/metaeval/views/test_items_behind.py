@@ -194,3 +194,34 @@ def test_error_rates_and_the_score_of_a_decision_lead_to_items(cast: Cast, compa
     page = browser.get(reverse("metaeval:decision", args=[sweep.pk]))
     score = next(address for address in in_table(page, "All judges by") if poor.fingerprint in address)
     assert shown(browser, score) == wrong_first
+
+
+def test_the_name_of_a_link_says_figure_and_judge_after_the_number(cast: Cast, compared):
+    dataset, sweep, good, poor = compared
+    browser = client_of(cast.alice)
+    report = report_request(user=cast.alice, dataset=dataset.name)
+    pages = [
+        reverse("metaeval:comparison", args=[sweep.pk]) + "?measure=agreement",
+        reverse("metaeval:decision", args=[sweep.pk]),
+        reverse("metaeval:confidence", args=[sweep.pk]),
+        reverse("metaeval:report-detail", args=[report.pk]),
+    ]
+    for address in pages:
+        text = browser.get(address).content.decode()
+        found = re.findall(r'<a class="behind" href="[^"]+">(.*?)</a>', text, re.DOTALL)
+        assert len(found) > 10
+        for content in found:
+            name = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", content))).strip()
+            assert re.search(r"[a-z]{3}", name), (address, content)
+        of_table = text.partition("<table ")[2]
+        for judge in (good, poor):
+            cells = re.findall(
+                rf'<a class="behind" href="[^"]*[?;]judge={judge.fingerprint}[^"]*">(.*?)</a>',
+                of_table,
+                re.DOTALL,
+            )
+            assert any(judge.name in cell for cell in cells), address
+    comparison = browser.get(pages[0]).content.decode()
+    assert re.search(
+        r">[0-9.]+<span [^>]*>: Agreement with human annotators, Poor, Set/Two</span></a>", comparison
+    )
