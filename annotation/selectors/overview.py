@@ -3,6 +3,7 @@
 Permission lives in the fetch: `study_get_for` and `datasets_visible_to` are the only ways from a page to these rows.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -247,16 +248,28 @@ class KindItems:
 
 def kind_items_for(user: User, dataset: Dataset) -> list[KindItems]:
     """The items of a dataset by kind, in the order of their first; labels as far as they may see them. One query."""
+    return kind_items_of(user, [dataset.pk]).get(dataset.pk, [])
+
+
+def kind_items_of(user: User, datasets: Iterable[int]) -> dict[int, list[KindItems]]:
+    """The same of several datasets, by primary key; one query."""
     labels = labels_visible_to(user).current().filter(item=OuterRef("pk"))
-    rows = Item.objects.current().filter(dataset=dataset).order_by().annotate(is_labelled=Exists(labels))
-    counted = rows.values("kind").annotate(
-        first=Min("position"),
-        n=Count("pk"),
-        n_gold=Count("pk", filter=Q(gold__isnull=False)),
-        n_labelled=Count("pk", filter=Q(is_labelled=True)),
+    rows = Item.objects.current().filter(dataset__in=list(datasets)).order_by()
+    counted = (
+        rows.annotate(is_labelled=Exists(labels))
+        .values("dataset", "kind")
+        .annotate(
+            first=Min("position"),
+            n=Count("pk"),
+            n_gold=Count("pk", filter=Q(gold__isnull=False)),
+            n_labelled=Count("pk", filter=Q(is_labelled=True)),
+        )
     )
-    found = counted.order_by("first", "kind").values_list("kind", "n", "n_gold", "n_labelled")
-    return [KindItems(*row) for row in found]
+    found: dict[int, list[KindItems]] = defaultdict(list)
+    columns = ("dataset", "kind", "n", "n_gold", "n_labelled")
+    for pk, *row in counted.order_by("dataset", "first", "kind").values_list(*columns):
+        found[pk].append(KindItems(*row))
+    return found
 
 
 def items_for_reading(

@@ -21,6 +21,7 @@ from annotation.selectors.overview import (
     dataset_list_for,
     items_for_reading,
     kind_items_for,
+    kind_items_of,
     label_tallies,
     studies_visible_to,
 )
@@ -33,7 +34,12 @@ LONGEST_SEARCH = 200
 
 @researcher_page
 def dataset_list(request: ResearcherRequest) -> HttpResponse:
-    context = {"rows": dataset_list_for(request.user), "section": "datasets"}
+    rows = dataset_list_for(request.user)
+    kinds = kind_items_of(request.user, [row.dataset.pk for row in rows])
+    context = {
+        "rows": [(row, _behind(row.dataset, kinds.get(row.dataset.pk, []))) for row in rows],
+        "section": "datasets",
+    }
     return render(request, "annotation/researcher/dataset_list.html", context)
 
 

@@ -69,8 +69,13 @@ def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[It
         truth=truth,
         answer=None if answer in ("", ANY) else int(answer),
         verdict=verdict if (verdict := query.get("verdict", "")) in VERDICTS else "",
-        mark=_mark(query.get("mark", "")) if truth else None,
+        mark=_number(query.get("mark", "")) if truth else None,
         has=tuple(name for name in HAS if name in query.getlist("has")),
+        judged_by=_judges(query.getlist("judged_by"), dataset),
+        system=_text(query.get("system", "")),
+        against=_text(query.get("against", "")),
+        certainty_from=_number(query.get("certainty_from", "")),
+        certainty_below=_number(query.get("certainty_below", "")),
         annotator_id=_annotator(annotator, dataset, study, reader) if annotator else None,
         annotator=annotator,
         reader=reader,
@@ -119,12 +124,12 @@ def item_query_of(filters: ItemFilter, study: Study | None) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value not in (None, "", [])}
 
 
-def _mark(text: str) -> float | None:
+def _number(text: str) -> float | None:
     try:
-        mark = float(text[:20])
+        number = float(text[:24])
     except ValueError:
         return None
-    return mark if math.isfinite(mark) else None
+    return number if math.isfinite(number) else None
 
 
 def _text(value: str) -> str:
@@ -161,6 +166,11 @@ def item_query_of_counted(filters: ItemFilter) -> dict[str, Any]:
         "verdict": filters.verdict,
         "has": list(filters.has),
         "annotator": filters.annotator,
+        "judged_by": list(filters.judged_by),
+        "system": filters.system,
+        "against": filters.against,
+        "certainty_from": filters.certainty_from,
+        "certainty_below": filters.certainty_below,
     }
     if filters.truth:
         given |= {filters.truth: ANY if filters.answer is None else filters.answer, "mark": filters.mark}

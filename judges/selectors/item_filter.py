@@ -21,7 +21,15 @@ SHORT = {
     "wrong": "Not gold",
 }
 """The cases in a word or two, for where each is a tab."""
-SORTS = {"number": "Item number", "disagreement": "Disagreement, highest first"}
+SORTS = {
+    "number": "Item number",
+    "disagreement": "Disagreement, highest first",
+    "wrong": "Not gold first",
+    "orders_differ": "Orders that differ first",
+    "unparsed": "Unparsed first",
+    "split": "Annotators who disagree first",
+}
+"""The order of a list; from the third on the items of a case come before the others."""
 VERDICTS = {
     "right": "Verdict correct",
     "wrong": "Verdict incorrect",
@@ -37,13 +45,20 @@ HAS = {
     "label": "With a label",
     "labels": "With labels of two annotators or more",
     "judgment": "With a judgment",
+    "verdict": "With a parsed verdict",
     "all_judges": "Judged by each of these judges",
     "both_orders": "Judged in both orders",
     "tested": "In the alternative annotator test",
+    "named": "Responses of two named systems",
+    "lengths": "Responses of different lengths",
+    "category": "In a category",
+    "subset": "In a subset",
+    "adversarial": "In an adversarial subset",
+    "other_subset": "In another subset",
     "asked": "Asked about by the study",
     "complete": "With all labels that the study asks for",
 }
-"""What an item may be asked to have; the last two in a study."""
+"""What an item may be asked to have; ``asked`` and ``complete`` in a study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +79,12 @@ class ItemFilter:
         Of ratings, from where on a part is a yes.
     has : tuple of str
         Each of these, of `HAS`.
+    judged_by : tuple of int
+        Only items that each of these judges judged, whatever they said.
+    system, against : str
+        Only items with a response of this system, and of this other one.
+    certainty_from, certainty_below : float or None
+        Only items on which the one judge of the filter is at least, or less, certain (`judges.selectors.certainty`).
     annotator_id, annotator : int or None, str
         Only items with a label of this annotator, and their pseudonym.
     reader : User or None
@@ -84,6 +105,11 @@ class ItemFilter:
     verdict: str = ""
     mark: float | None = None
     has: tuple[str, ...] = ()
+    judged_by: tuple[int, ...] = ()
+    system: str = ""
+    against: str = ""
+    certainty_from: float | None = None
+    certainty_below: float | None = None
     annotator_id: int | None = None
     annotator: str = ""
     reader: User | None = None
@@ -98,6 +124,11 @@ class ItemFilter:
         return self.sort == "disagreement" or self.case in COMPARED or bool(self.truth)
 
     @property
+    def is_by_certainty(self) -> bool:
+        """Whether it asks how certain a judge is."""
+        return self.certainty_from is not None or self.certainty_below is not None
+
+    @property
     def is_counted(self) -> bool:
         """Whether the list is of what a figure counts, which is made of the first sample of a judge's requests."""
-        return bool(self.truth or self.has)
+        return bool(self.truth or self.has or self.judged_by or self.system or self.is_by_certainty)

@@ -31,7 +31,7 @@ from judges.models import Judgment, ParseStatus
 from judges.selectors.disagreement import against_gold, against_people, rank_correlation_of
 from judges.selectors.item_cells import Choices, Verdicts, pair_in_cell, parts_in_cell
 from judges.selectors.item_conditions import with_conditions
-from judges.selectors.item_filter import COMPARED, ItemFilter
+from judges.selectors.item_filter import CASES, COMPARED, ItemFilter
 from judges.selectors.judgment_list import other_verdicts
 
 PAGE = 25
@@ -134,6 +134,10 @@ def item_order(filters: ItemFilter) -> list[int]:
     """All items that fit, in the order of the list. Raises `TooManyError`."""
     items = _items(filters)
     ids = list(items.order_by("position", "pk").values_list("pk", flat=True))
+    if filters.sort in CASES:
+        found = item_order(replace(filters, sort="number"))
+        first = set(item_order(replace(filters, case=filters.sort, sort="number")))
+        return sorted(found, key=lambda pk: pk not in first)
     if not filters.is_compared:
         return ids
     compared = _pairs(filters, items) if kind_of(filters.kind).presented else _values(filters, items)

@@ -200,6 +200,15 @@ def _about(filters: ItemFilter, study: Study | None, judges: Sequence[str]) -> l
     if filters.annotator:
         found.append(f"Annotator {filters.annotator[:SHORT_PSEUDONYM]}")
     found += [HAS[name] for name in filters.has]
+    if filters.judged_by:
+        n = len(filters.judged_by)
+        found.append(f"Judged by {n:,} judge{'' if n == 1 else 's'}")
+    if filters.system:
+        found.append(f"{filters.system} and {filters.against}" if filters.against else filters.system)
+    if filters.certainty_from is not None:
+        found.append(f"Certainty of at least {filters.certainty_from:.1%}")
+    if filters.certainty_below is not None:
+        found.append(f"Certainty below {filters.certainty_below:.1%}")
     if filters.truth:
         answer = "known" if filters.answer is None else _side_words(filters, filters.answer)
         found.append(f"{TRUTHS[filters.truth]}: {answer}")

@@ -66,9 +66,7 @@ class BinaryAnswers:
     @cached_property
     def certainty(self) -> Floats:
         """The probability of the side that it prefers; NaN where it gave no verdict, or does not say."""
-        if self.chance is None:
-            return np.full(len(self.shares), np.nan)
-        return np.maximum(self.chance, 1 - self.chance)
+        return np.full(len(self.shares), np.nan) if self.chance is None else certainty_of(self.chance)
 
     @cached_property
     def right(self) -> Floats:
@@ -138,6 +136,11 @@ class BinaryAnswers:
 
 
 Read = Callable[[Any], BinaryAnswers | None]
+
+
+def certainty_of(chance: Floats) -> Floats:
+    """The probability of the side that is preferred, from that of the positive one."""
+    return np.maximum(chance, 1 - chance)
 
 
 def read_once(method: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
+from metaeval.figures.binary import BinaryAnswers, binary_figures, certainty_of, read_once
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
@@ -215,17 +215,29 @@ class ChecklistJudge(JudgeSample):
     @read_once
     def binary(self, *, gold: bool) -> BinaryAnswers:  # noqa: ARG002
         """Its answers, yes or no, by question; the options of the sample say beside what."""
-        sample, stored = self.sample, self.judge.probability
+        sample = self.sample
         return BinaryAnswers(
             item=sample.item,
             cluster=sample.clusters[sample.item],
             said=self.answers[:, np.newaxis],
             asked=self.judge.asked[sample.item][:, np.newaxis],
             shares=sample.target,
-            chance=None if stored is None else stored[:, 0][sample.is_question],
+            chance=self.chance,
             weights=None if sample.compared is None else sample.compared[sample.item],
             n_items=sample.n_items,
         )
+
+    @property
+    def chance(self) -> Floats | None:
+        """Its probability of yes, by question; None where none is stored."""
+        stored = self.judge.probability
+        return None if stored is None else stored[:, 0][self.sample.is_question]
+
+    def certainties(self) -> tuple[Integers, Floats] | None:
+        if self.chance is None:
+            return None
+        asked = self.judge.asked[self.sample.item]
+        return self.sample.item[asked], certainty_of(self.chance)[asked]
 
     def threshold(self, risk: float = RISK) -> dict[str, Any] | None:
         answers: BinaryAnswers = self.binary(gold=self.sample.against_gold)

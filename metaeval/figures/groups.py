@@ -11,6 +11,8 @@ AVERAGE = "average"
 # No prefix of a subset's path begins with a slash.
 CATEGORIES = "/categories"
 GAP = "adversarial_gap"
+ADVERSARIAL = "adversarial"
+"""How the path of a subset begins that was made to mislead judges, in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _combinations(groups: Sequence[Group], leaves: Sequence[str]) -> list[Combin
 
 def is_adversarial(path: str) -> bool:
     """Whether a subset is one that was made to mislead judges, by the first name of its path."""
-    return path.partition("/")[0].casefold().startswith("adversarial")
+    return path.partition("/")[0].casefold().startswith(ADVERSARIAL)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

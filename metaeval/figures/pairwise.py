@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.binary import BinaryAnswers, binary_figures, read_once
+from metaeval.figures.binary import BinaryAnswers, binary_figures, certainty_of, read_once
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
 from metaeval.figures.graded import JUDGES as GRADED_JUDGES
 from metaeval.figures.graded import PEOPLE as GRADED_PEOPLE
@@ -24,7 +24,7 @@ from metaeval.figures.sample import (
     mean_of,
     share_of,
 )
-from metaeval.inputs import GOLD, Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
+from metaeval.inputs import GOLD, Booleans, Floats, Integers, JudgeAnswers, TieBreak, baseline_judge
 from metaeval.stats import (
     Estimate,
     LeaveOneOut,
@@ -206,6 +206,10 @@ class PairJudge(GradedJudge):
             both = self.judged.all(axis=1)
             return _mean_known(votes) if both.any() and not self.judge.baseline else None
         return _mean_known(np.where(self.parsed & ~np.isnan(stored[:, :, 0]), stored[:, :, 0], votes))
+
+    def certainties(self) -> tuple[Integers, Floats] | None:
+        rows = np.flatnonzero(self.judged.any(axis=1))
+        return None if self.chance is None else (rows, certainty_of(self.chance)[rows])
 
     def first_shown(self) -> Ratio:
         """The response shown first, among decided verdicts of items parsed in both orders."""

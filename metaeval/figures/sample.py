@@ -111,6 +111,12 @@ class JudgeSample:
         """From which certainty on it may decide by itself; None where nothing says how sure it is."""
         return None
 
+    def certainties(self) -> tuple[Integers, Floats] | None:
+        """The item of each pair or question that it judged, and how certain it was there, NaN where it gave no verdict;
+        None where nothing says that.
+        """
+        return None
+
     def score(self, primary: str) -> Floats:
         """How good it is on each item by a figure, from 0 to 1: what a choice between judges rests on; NaN: nothing."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Which items stand behind a cell of a table or a point of a picture: the filter of a dataset's list of items."""
+"""Which items a cell of a table or a point of a picture counts: the filter of a dataset's list of items."""
 
 from typing import Any
 
@@ -8,24 +8,59 @@ from metaeval.figures.groups import AVERAGE, CATEGORIES
 from metaeval.inputs import GOLD, PEOPLE
 from metaeval.reports.tables import OVERALL, Slice
 
-# Figures that are about something else than agreement, and the case of the list that they are of.
-_CASES = {"positional_agreement": "orders_differ", "unparsed_rate": "unparsed"}
-# Figures of which no single item is a part more than another.
-_ALL = frozenset(["cost_per_1000", "seconds_each", "length_bias", "win_rate"])
 # Rates of a confusion, with the right answer and the verdict of the items that each counts.
 _RATES = {
     "true_positive_rate": ("1", ""),
     "true_negative_rate": ("2", ""),
     "precision": ("any", "positive"),
     "f1": ("any", "either"),
+    "brier_score": ("any", "read"),
+    "calibration_error": ("any", "read"),
 }
-# What items have that other figures of pairs count.
-_COUNTED = {
-    "agreement": ("judgment", "labels"),
-    "minus_people": ("judgment", "labels"),
-    "accuracy": ("judgment", "gold"),
+# Figures of judges that compare them with annotators, whatever the others are compared with: with two or more.
+_BESIDE_PEOPLE = ("minus_people", "below_best", "agreement_equal_overlap")
+# What items have that a figure of a judge counts, where nothing is compared.
+_OF_VERDICTS: dict[str, tuple[str, ...]] = {
     "positional_agreement": ("both_orders",),
-    "cost_per_1000": ("judgment",),
+    "positional_agreement_llmbar": ("both_orders",),
+    "first_shown_rate": ("both_orders",),
+    "length_bias": ("judgment", "lengths"),
+    "prefers_longer": ("verdict", "lengths"),
+    "win_rate": ("judgment",),
+    **dict.fromkeys(("unparsed_rate", "cost_per_1000", "seconds_each", "test_retest"), ("judgment",)),
+    **dict.fromkeys(
+        (
+            *("tie_rate", "expected_win_rate", "cannot_tell_rate", "mean_rating", "categories_per_label"),
+            *("drfr", "drfr_micro", "tower", "tower_micro"),
+        ),
+        ("verdict",),
+    ),
+}
+# Figures of annotators that one label is enough for.
+_OF_ONE_LABEL: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("length_bias", "prefers_longer", "first_label_prefers_longer"), ("label", "lengths")),
+    **dict.fromkeys(
+        (
+            *("tie_rate", "first_shown_rate", "prefers_first", "cannot_tell_rate", "mean_rating"),
+            *("categories_per_label", "drfr", "drfr_micro", "tower", "tower_micro"),
+        ),
+        ("label",),
+    ),
+}
+# Figures that compare what could be read alone; others count what could not as wrong.
+_OF_READ = (
+    "spearman",
+    "pearson",
+    "spearman_expected",
+    "pearson_expected",
+    "mean_absolute_error",
+    "drfr_difference",
+)
+# What stands first in the list of a figure, where it is not the most disagreement.
+_FIRST = {
+    "positional_agreement": "orders_differ",
+    "positional_agreement_llmbar": "orders_differ",
+    "unparsed_rate": "unparsed",
 }
 
 
@@ -38,55 +73,66 @@ def behind(
     against: str = PEOPLE,
     mark: float | None = None,
 ) -> dict[str, Any]:
-    """The filter of the items behind a figure of a judge at a place, those that speak against it first.
-
-    A rate of a confusion leads to all items that it counts, other figures to those that lower them.
+    """The filter of the items that a figure counts at a place, those that lower it first.
 
     Parameters
     ----------
     kind : str
         Of the items.
     figure : str
-        The name of a figure of judges; empty: of what human annotators say.
+        The name of a figure of judges or, without a judge, of annotators; empty: of annotators' agreement.
     place : Slice
-        All items, a category, or a subset; a mean over subsets is of all below its path.
+        All items, a category, a subset, a mean over subsets (all below its path), or the adversarial gap: its subsets,
+        or the "adversarial" or the "other" ones.
     fingerprint : str
         Of the judge; empty: what human annotators say of each other.
     against, mark
         With what judges are compared, and from where on a rating passes, of kinds whose options say so.
     """
     asked: dict[str, Any] = {"kind": kind, "judge": fingerprint}
+    asked |= _of_judge(kind, figure, against, mark) if fingerprint else _of_people(figure)
+    within = _place(place)
+    asked["has"] = [*asked.get("has", ()), *within.pop("has", ())]
+    return {name: value for name, value in (asked | within).items() if value not in (None, "", [])}
+
+
+def _place(place: Slice) -> dict[str, Any]:
+    """The part of the filter that says where."""
     if place.kind in ("category", "subset"):
-        asked[place.kind] = place.name
-    elif place.kind == "macro" and place.name not in (AVERAGE, CATEGORIES):
-        asked["subset"] = place.name
-    rate = _RATES.get(figure.removesuffix("_gold")) if fingerprint else None
-    if rate is not None:
-        target = GOLD if figure.endswith("_gold") else against
-        asked |= {target: rate[0], "verdict": rate[1], "mark": mark, "sort": "disagreement"}
-        return {name: value for name, value in asked.items() if value not in (None, "")}
-    case = "split" if not fingerprint else _case(kind, figure)
-    if case in ("disagrees", "wrong", "split"):
-        asked["sort"] = "disagreement"
-    return {name: value for name, value in (asked | {"case": case}).items() if value}
+        return {place.kind: place.name}
+    if place.kind == "gap":
+        return {"has": [{"adversarial": "adversarial", "other": "other_subset"}.get(place.name, "subset")]}
+    if place.kind == "macro":
+        means = {AVERAGE: {"has": ["subset"]}, CATEGORIES: {"has": ["category"]}}
+        return dict(means.get(place.name, {"subset": place.name}))
+    return {}
 
 
-def _case(kind: str, figure: str) -> str:
-    if figure in _CASES:
-        # Only pairs are judged in both orders.
-        return _CASES[figure] if figure == "unparsed_rate" or kind_of(kind).presented else ""
-    if figure in _ALL:
-        return ""
-    found = (
-        next((one for one in FIGURES[kind].judges if one.name == figure), None) if kind in FIGURES else None
-    )
-    return "" if found is None else "wrong" if found.of_gold else "disagrees"
+def _of_people(figure: str) -> dict[str, Any]:
+    return {"has": _OF_ONE_LABEL.get(figure, ("labels",)), "sort": "split"}
 
 
-def counted(kind: str, figure: str, fingerprint: str) -> dict[str, Any]:
-    """The filter of all items that a figure of a judge of pairs counts; empty where no filter has them."""
-    has = _COUNTED.get(figure)
-    return {} if has is None else {"kind": kind, "judge": fingerprint, "has": has, "sort": "disagreement"}
+def _of_judge(kind: str, figure: str, against: str, mark: float | None) -> dict[str, Any]:
+    known = next((one for one in FIGURES[kind].judges if one.name == figure), None)
+    name = figure.removesuffix("_gold")
+    presented = kind_of(kind).presented
+    is_gold = known is not None and (known.of_gold or (against == GOLD and known.compares and not presented))
+    target = GOLD if is_gold else PEOPLE
+    sort = "wrong" if is_gold else "disagreement"
+    if name in _RATES:
+        answer, verdict = _RATES[name]
+        return {target: answer, "verdict": verdict, "mark": mark, "sort": sort}
+    is_read = kind_of(kind).scale == "ranks" or figure in _OF_READ
+    answered = "verdict" if is_read else "judgment"
+    if figure in _BESIDE_PEOPLE:
+        return {"has": (answered, "labels"), "sort": "disagreement"}
+    if figure in _OF_VERDICTS:
+        return {"has": _OF_VERDICTS[figure], "sort": _FIRST.get(figure, "")}
+    if FIGURES[kind].majority and not is_read:
+        return {target: "any", "has": (answered,), "sort": sort}
+    leaves_one_out = presented or (kind_of(kind).scale == "nominal" and not FIGURES[kind].majority)
+    compared = "gold" if is_gold else "labels" if leaves_one_out else "label"
+    return {"has": (answered, compared), "sort": sort}
 
 
 def resampled(kind: str, role: str) -> dict[str, Any]:
@@ -95,7 +141,13 @@ def resampled(kind: str, role: str) -> dict[str, Any]:
     All judges judged these, and there is something to compare them with: two labels of a pair, a majority of a
     question, a label, or a gold answer.
     """
-    asked: dict[str, Any] = {"has": ["all_judges"], "sort": "disagreement"}
+    asked = scored(kind, role)
+    return asked | {"has": ["all_judges", *asked["has"]], "sort": "disagreement"}
+
+
+def scored(kind: str, role: str) -> dict[str, Any]:
+    """The filter, but for the judge, of the items on which a choice scores it: there is something to compare with."""
+    asked: dict[str, Any] = {"has": [], "sort": "disagreement" if role == PEOPLE else "wrong"}
     if kind_of(kind).presented:
         asked["has"].append("labels" if role == PEOPLE else "gold")
     elif FIGURES[kind].sides and "pass_mark" not in FIGURES[kind].options:

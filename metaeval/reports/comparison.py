@@ -50,7 +50,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """A figure in a row; bare where the head of the column says the unit. `name` and `place` say what it is of.
+    """A figure in a row; bare where the head of the column says the unit.
+
+    `name`, `label` and `place` say what it is of.
 
     `step` is its color among the columns of groups, as in the heat map: 0 (low) to 6, 3 in the middle; or None.
     """
@@ -58,6 +60,7 @@ class ComparedFigure:
     estimate: EstimateJson | None
     unit: str
     name: str
+    label: str
     place: Slice
     bare: bool = False
     step: int | None = None
@@ -175,6 +178,7 @@ def _row(
             chosen.of(measures.get(name)),
             report.figures.of_judges(name).unit,
             name,
+            report.figures.of_judges(name).label,
             chosen,
             bare=name in _POINTS,
         )
@@ -190,8 +194,9 @@ def _group_cell(
     report: ReportContent, group: Slice, estimate: EstimateJson | None, primary: str
 ) -> ComparedFigure:
     value = None if estimate is None else estimate["value"]
-    step = None if value is None else heat_step(value, *heat_scale(report.figures.of_judges(primary)))
-    return ComparedFigure(estimate, "percent", primary, group, bare=True, step=step)
+    figure = report.figures.of_judges(primary)
+    step = None if value is None else heat_step(value, *heat_scale(figure))
+    return ComparedFigure(estimate, "percent", primary, figure.label, group, bare=True, step=step)
 
 
 def _extras(report: ReportContent) -> list[tuple[str, str, str, bool]]:

@@ -10,11 +10,14 @@ from annotation.models import Dataset
 from judges.exports.targets import TARGETS
 from judges.exports.writing import ExportTarget
 from judges.selectors.item_addresses import items_url
+from judges.selectors.stored import judges_known
 from metaeval.inputs import PEOPLE
 from metaeval.reports import figures
-from metaeval.reports.behind import behind, counted
+from metaeval.reports.behind import behind, scored
 from metaeval.reports.changes import Leaf, leaf_text
-from metaeval.reports.tables import OVERALL, Slice
+from metaeval.reports.report import ReportContent
+from metaeval.reports.selection.report import StandingEntry
+from metaeval.reports.tables import OVERALL, Slice, differences
 from metaeval.views import addresses
 from web.numbers import UNDEFINED, number_of
 from web.templatetags.touchstone import count
@@ -50,11 +53,68 @@ def cell_items(  # the arguments of `behind`, of a dataset by its name, with the
     return items_url(dataset, **(asked | {"study": study} | cell | came_from))
 
 
+@register.filter
+def compared_with(standing: StandingEntry, judges: Sequence[int]) -> Sequence[int]:
+    """The judges who all judged the items on which this one is compared; none of one that isn't."""
+    return () if standing.chosen_share is None else judges
+
+
 @register.simple_tag
-def counted_items(dataset: str, kind: str, figure: str, fingerprint: str) -> str:
-    """The address of all items that a figure of a judge counts; empty where no list has them."""
-    asked = counted(kind, figure, fingerprint) if dataset and fingerprint else {}
-    return items_url(dataset, **asked) if asked else ""
+def score_items(  # of a dataset of a choice, by its name and role
+    dataset: str,
+    role: str,
+    kind: str,
+    fingerprint: str,
+    estimate: dict[str, Any] | None,
+    judged_by: Sequence[int] = (),
+) -> str:
+    """The address of the items on which a choice scores a judge: those that all of `judged_by` judged."""
+    asked = scored(kind, role)
+    asked["has"] = ["judgment", *asked["has"]]
+    came_from = figures.cell_query("", estimate, "percent")
+    return items_url(dataset, kind=kind, judge=fingerprint, judged_by=judged_by, **asked, **came_from)
+
+
+@register.simple_tag
+def judges_compared(content: ReportContent) -> list[int]:
+    """The primary keys of the judges between which a report has differences, the leader first; one query.
+
+    Their differences are of the items that all of them judged. Fingerprints would make long addresses.
+    """
+    found = [content.judges[content.selection.leader]] if content.selection.leader is not None else []
+    found += [judge for judge, _, _ in differences(content)]
+    known = judges_known(judge.fingerprint for judge in found if not judge.baseline)
+    return sorted(known.values_list("pk", flat=True))
+
+
+@register.simple_tag
+def difference_items(
+    dataset: str, content: ReportContent, fingerprint: str, judged_by: Sequence[int], study: str
+) -> str:
+    """The address of the items on which a judge is compared with the leader."""
+    asked = behind(content.kind, figure=content.primary, fingerprint=fingerprint, against=content.against)
+    return items_url(dataset, **asked, judged_by=judged_by, study=study)
+
+
+@register.simple_tag
+def tile_items(dataset: str, kind: str, figure: str, fingerprint: str) -> str:
+    """The address of the items that a figure of a judge counts; empty without a dataset or a judge."""
+    if not dataset or not fingerprint:
+        return ""
+    return items_url(dataset, **behind(kind, figure=figure, fingerprint=fingerprint))
+
+
+@register.simple_tag
+def gap_items(dataset: str, kind: str, primary: str, fingerprint: str) -> dict[str, str]:
+    """The addresses of the items of an adversarial gap: ``all``, and those of its ``adversarial`` and ``other``
+    subsets.
+    """
+    return {
+        side: items_url(
+            dataset, **behind(kind, figure=primary, place=Slice("gap", side), fingerprint=fingerprint)
+        )
+        for side in ("all", "adversarial", "other")
+    }
 
 
 @register.simple_tag

@@ -34,6 +34,9 @@ from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 from web.loop import LoopPlace
 
+WRONG_FIRST = {PEOPLE: "disagreement", GOLD: "wrong"}
+"""How lists are sorted so that errors come first, by what verdicts are compared with."""
+
 
 @never_cache
 @researcher_page
@@ -92,10 +95,10 @@ def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
 
 def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[str, str]:
-    """Where the figures of a judge in the table of errors lead: to the items that each counts, most disagreed first."""
+    """Where the figures of a judge in the table of errors lead: to the items that each counts, errors first."""
 
     def counted(answer: str, verdict: str = "", **asked: Any) -> str:
-        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": "disagreement"}
+        given = {"kind": page.kind, "judge": judge, "mark": page.mark, "sort": WRONG_FIRST[page.against]}
         return items_url(dataset.name, **given | {page.against: answer, "verdict": verdict} | asked)
 
     return {
@@ -109,13 +112,23 @@ def items_of_errors(dataset: Dataset, page: ConfidencePage, judge: str) -> dict[
 
 
 def items_of_judge(dataset: Dataset, page: ConfidencePage) -> dict[str, str]:
-    """Where the figures of the judge that the page is about lead: to what it judged, and to where it can be wrong."""
+    """Where the figures of the judge that the page is about lead: to what it judged, to where it can be wrong, and
+    to what it would decide or leave to human annotators.
+    """
     asked: dict[str, Any] = {"kind": page.kind, "judge": page.judge.key}
-    known = {page.against: "any", "verdict": "read", "sort": "disagreement"}
-    return {
+    known = {page.against: "any", "verdict": "read", "sort": WRONG_FIRST[page.against]}
+    found = {
         "judged": items_url(dataset.name, **asked, has="judgment"),
         "certain": items_url(dataset.name, **asked, **known),
     }
+    least = None if page.certainty is None else page.certainty.threshold["threshold"]
+    if least is not None:
+        found |= {
+            "kept": items_url(dataset.name, **asked, certainty_from=least),
+            "kept_known": items_url(dataset.name, **asked, **known, certainty_from=least),
+            "left": items_url(dataset.name, **asked, certainty_below=least),
+        }
+    return found
 
 
 def items_of_page(dataset: Dataset, page: ConfidencePage, judge: str = "") -> ItemsOfCell:

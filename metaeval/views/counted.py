@@ -21,8 +21,12 @@ class ResampledItems:
 
 @dataclass(frozen=True, slots=True)
 class CountedItems:
-    """Of the deciding datasets those from which resamples draw; by dataset those of the alternative annotator test."""
+    """Of the deciding datasets those from which resamples draw; by dataset those of the alternative annotator test.
 
+    ``judges`` are the primary keys of the judges who all judged the items on which they are compared.
+    """
+
+    judges: tuple[int, ...]
     resampled: tuple[ResampledItems, ...]
     tested: Mapping[str, str]
 
@@ -37,7 +41,8 @@ def items_of_choice(report: SelectionReport, sweep: SweepView) -> CountedItems:
     entries = [report.by_key[one.judge] for one in ranked]
     known = judges_known((one.fingerprint for one in entries), among=sweep.judge_ids)
     # Primary keys leave the address short, however many judges there are.
-    asked = {"kind": report.kind, "judge": sorted(known.values_list("pk", flat=True))}
+    judges = sorted(known.values_list("pk", flat=True))
+    asked = {"kind": report.kind, "judge": judges}
     resamples = [
         ResampledItems(
             row,
@@ -52,4 +57,4 @@ def items_of_choice(report: SelectionReport, sweep: SweepView) -> CountedItems:
         for row in report.datasets
         if row.name in report.replaces and all(one.n_judged.get(row.name) == row.n_items for one in entries)
     }
-    return CountedItems(tuple(resamples), tested)
+    return CountedItems(tuple(judges), tuple(resamples), tested)

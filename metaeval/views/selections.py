@@ -130,6 +130,7 @@ def _sections(
         "held_out_words": sections.held_out_words(report),
         "table": selection_table(report),
         "resampled": counted.resampled,
+        "all_judges": counted.judges,
         "leader_fingerprint": _fingerprint(report),
         "pictures": pictures_shown(
             request,

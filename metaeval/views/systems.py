@@ -14,6 +14,7 @@ from annotation.importers.errors import ImportFileError
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
+from judges.selectors.item_addresses import items_url
 from metaeval.forms import RatingsForm
 from metaeval.models import JobPage
 from metaeval.pictures.picture import Picture
@@ -53,7 +54,7 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
         return render(request, "metaeval/systems.html", context | {"error": str(error)})
     context["kept"] = kept
     if content is not None:
-        context |= _shown(content, request.GET.get("by", ""))
+        context |= _shown(dataset, content, request.GET.get("by", ""))
         query = urlencode({"by": context["chosen"].key})
         context["pictures"] = pictures_shown(
             request,
@@ -70,14 +71,39 @@ def _kept(request: ResearcherRequest, dataset: Dataset) -> Kept | None:
     return kept_of(request, [dataset], asked)
 
 
-def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
-    """The ranking by one source (people unless another is asked for), and what few labels gain by a judge."""
+def _shown(dataset: Dataset, content: SystemsReport, by: str) -> dict[str, Any]:
+    """The ranking by one source (people unless another is asked for), what few labels gain by a judge, and where each
+    figure leads.
+    """
     chosen = _chosen(content, by)
-    helped = {}
+    helped, helper = {}, ""
     if content.helped is not None and chosen.key == PEOPLE:
-        helped = {row["system"]: row for row in content.helped.systems}
-    rows = [(row, helped.get(row.system)) for row in chosen.ordered]
-    return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
+        helped, helper = {row["system"]: row for row in content.helped.systems}, content.helped.key
+    rows = [
+        {
+            "row": row,
+            "url": _pairs_of(dataset, chosen.key, system=row.system),
+            "helped": helped.get(row.system),
+            "helped_url": _pairs_of(dataset, helper, system=row.system),
+        }
+        for row in chosen.ordered
+    ]
+    return {
+        "content": content,
+        "chosen": chosen,
+        "pairs_url": _pairs_of(dataset, chosen.key),
+        "rows": rows,
+        "rankings": [(row, _pairs_of(dataset, PEOPLE, row.key)) for row in content.rankings],
+        "is_helped": bool(helped),
+    }
+
+
+def _pairs_of(dataset: Dataset, *sources: str, system: str = "") -> str:
+    """The pairs of two named systems that each of these sources answered: human annotators, judges."""
+    judges = [key for key in sources if key != PEOPLE]
+    has = ["named", *(["label"] if PEOPLE in sources else []), *(["verdict"] if judges else [])]
+    sort = "disagreement" if judges else "split"
+    return items_url(dataset.name, kind=DEFAULT_KIND, judge=judges, system=system, has=has, sort=sort)
 
 
 def _chosen(content: SystemsReport, by: str) -> SourceRanking:

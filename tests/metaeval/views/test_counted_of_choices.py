@@ -5,9 +5,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.models import Item, Kind, Label
+from annotation.models import Item, Kind, Label, Response
 from judges.models import Judgment
 from metaeval.reports.report import report_of
+from metaeval.reports.tables import differences
 from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import Cast, client_of
 from tests.annotation.factories import dataset_make
@@ -273,3 +274,76 @@ def test_the_sentence_above_a_reports_agreement_opens_the_items_with_two_labels(
     page = browser.get(reverse("metaeval:report-detail", args=[report.pk])).content.decode()
     link = link_in(re.search(r'<a class="behind"[^>]*>[^<]* with two labels or more</a>', page)[0])
     assert n_items(browser, link) == report_of(report.content).people.n_items_with_two_labels > 0
+
+
+@pytest.mark.parametrize("role", ["people", "gold"])
+def test_scores_of_a_decision_open_the_items_that_all_ranked_judges_judged(cast: Cast, tested, role):
+    dataset, sweep, *_ = tested
+    browser = client_of(cast.alice)
+    page = decided_by(browser, sweep, dataset, role)
+    report = page.context["report"]
+    caption = re.search(r">(All judges by [^<]*)</caption>", page.content.decode())[1]
+    rows = rows_of(page, caption)
+    standings = [one for one in report.standings if one.chosen_share is not None]
+    assert len(standings) == 2
+    for one in standings:
+        name = report.name(one.judge)
+        objective, score = next(cells for head, cells in rows.items() if head.startswith(name))[:2]
+        assert n_items(browser, link_in(objective)) == one.objective["n"] > 0
+        assert n_items(browser, link_in(score)) == one.scores[dataset.name]["n"]
+
+
+@pytest.mark.parametrize("kind", [Kind.PAIRWISE, Kind.CHECKLIST, Kind.RUBRIC])
+def test_differences_of_a_report_open_the_items_that_all_compared_judges_judged(cast: Cast, tested, kind):
+    if kind == Kind.PAIRWISE:
+        dataset, *_ = tested
+    else:
+        dataset, _ = kind_swept(kind, gold=True, owner=cast.alice)
+        places = list(dataset.items.order_by("position"))
+        Label.objects.filter(item__in=places[:2]).update(is_set_aside=True)
+        Judgment.objects.filter(item=places[5], judge__name__startswith="Near").delete()
+    browser = client_of(cast.alice)
+    report = report_request(user=cast.alice, dataset=dataset.name, kind=kind)
+    content = report_of(report.content)
+    page = browser.get(reverse("metaeval:report-detail", args=[report.pk]))
+    rows = rows_of(page, "Difference of each judge to the leader, on the same items and resamples")
+    compared = [(judge, row) for judge, row, _ in differences(content) if not judge.baseline]
+    assert compared
+    for judge, row in compared:
+        assert n_items(browser, link_in(rows[judge.name][0])) == row["n"] > 0
+
+
+def test_the_adversarial_gap_opens_its_subsets(cast: Cast, tested):
+    dataset, sweep, *_ = tested
+    for k, item in enumerate(dataset.items.order_by("position").select_related("instruction")):
+        item.instruction.subset = ("Adversarial/Hard", "Plain", "", "adversarial too")[k % 4]
+        item.instruction.save()
+    browser = client_of(cast.alice)
+    page = browser.get(reverse("metaeval:comparison", args=[sweep.pk]), {"measure": "agreement"})
+    gap = next(figure for figure in page.context["figures"] if figure.name == "gap")
+    whole, other, adversarial = (n_items(browser, link) for link in tiles_of(page)["Adversarial gap"])
+    assert whole == gap.estimate["n"] == other + adversarial
+    assert other < adversarial
+    whole = page.context["content"].judges[page.context["verdict"].leader].measures["agreement"]
+    assert other == whole["subset"]["Plain"]["n"]
+
+
+def test_the_length_bias_opens_the_pairs_whose_lengths_differ(cast: Cast, tested):
+    dataset, sweep, *_ = tested
+    for k, item in enumerate(dataset.items.order_by("position")):
+        for link in item.item_responses.all():
+            text = "Longer" if link.position and k % 4 else "Long"
+            Response.objects.filter(pk=link.response_id).update(text=text)
+    browser = client_of(cast.alice)
+    page = browser.get(reverse("metaeval:comparison", args=[sweep.pk]), {"measure": "accuracy"})
+    figure = next(figure for figure in page.context["figures"] if figure.name == "length_bias")
+    (link,) = tiles_of(page)["Length bias"]
+    assert n_items(browser, link) == figure.estimate["n"] > 0
+    caption = re.search(r">(All judges by [^<]*)</caption>", page.content.decode())[1]
+    heads = [column.key for column in page.context["table"].columns]
+    for row, _ in page.context["table"].rows:
+        cell = rows_of(page, caption)
+        cells = next(cells for head, cells in cell.items() if head.startswith(row.judge.name))
+        if not row.judge.baseline:
+            n = row.judge.measures["length_bias"]["overall"]["n"]
+            assert n_items(browser, link_in(cells[heads.index("length") - 1])) == n

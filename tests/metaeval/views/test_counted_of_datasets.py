@@ -14,7 +14,7 @@ from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import joined, kind_labels
 from tests.metaeval.rows import labels_make
-from tests.metaeval.views.test_counted_items import GOLD, LABELS, link_in, n_items, plain
+from tests.metaeval.views.test_counted_items import GOLD, LABELS, link_in, n_items, plain, rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -82,3 +82,44 @@ def test_a_page_of_a_dataset_takes_as_many_queries_whatever_its_kinds(cast: Cast
             browser.get(address)
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 28
+
+
+def test_the_list_of_datasets_leads_to_the_items_that_each_row_counts(cast: Cast):
+    one = dataset_make(pairs=len(LABELS), owner=cast.alice)
+    labels_make(dataset=one, choices=LABELS)
+    several = joined(
+        dataset_make(pairs=4, owner=cast.alice, gold=False), kind_dataset_make(Kind.RUBRIC, items=3)
+    )
+    study_labels_make(study_make(dataset=several, owner=cast.alice), [[1, 1], [2, 2]])
+    browser = client_of(cast.alice)
+    rows = rows_of(browser.get(reverse("annotation:dataset-list")), "Datasets")
+
+    def cells(dataset, browser_rows=rows):
+        return next(cells for head, cells in browser_rows.items() if head.endswith(dataset.name))
+
+    items, gold, labels, *_ = cells(one)
+    n_labels = Label.objects.filter(item__dataset=one).count()
+    assert n_items(browser, link_in(items)) == 10
+    assert n_items(browser, link_in(gold)) == 10
+    assert n_items(browser, link_in(labels)) == 9
+    assert plain(labels).startswith(f"{n_labels} labels of")
+    assert "on 9 items" in plain(labels)
+    items, gold, labels, *_ = cells(several)
+    links = [link_in(f"{one}</a>") for one in items.split("</a>") if "<a " in one]
+    assert [n_items(browser, link) for link in links] == [4, 3]
+    assert "<a " not in gold
+    assert n_items(browser, link_in(labels)) == 2
+    theirs = rows_of(client_of(cast.bob).get(reverse("annotation:dataset-list")), "Datasets")
+    assert "<a " not in cells(several, theirs)[2]
+
+
+def test_the_list_of_datasets_takes_as_many_queries_whatever_their_number(cast: Cast):
+    browser = client_of(cast.alice)
+    counts = []
+    for _ in range(2):
+        labels_make(dataset=dataset_make(pairs=2, owner=cast.alice), choices=[(1, 2)])
+        browser.get(reverse("annotation:dataset-list"))
+        with CaptureQueriesContext(connection) as queries:
+            browser.get(reverse("annotation:dataset-list"))
+        counts.append(len(queries))
+    assert counts[0] == counts[1]

@@ -68,8 +68,8 @@ def test_names_and_figures_lead_to_what_is_behind_them(client, researcher, sweep
 
     text = page(client, sweep)  # people decide alone: their figure is the objective, and gold has a column
     assert text.count(f'href="{drill("people")}"') == 1
-    wrong = f'href="/datasets/gold/items/?kind=pairwise&amp;judge={good.fingerprint}&amp;case=wrong'
-    assert text.count(wrong) == 1  # accuracy leads to the items that the judge got wrong
+    counted = f'href="/datasets/gold/items/?kind=pairwise&amp;judge={good.fingerprint}&amp;judged_by='
+    assert text.count(counted) == 1  # accuracy leads to the items that it is of
     both = page(client, sweep, **{"role-people": "people", "role-gold": "gold", "weight-gold": 1})
     assert f'href="/datasets/people/items/?kind=pairwise&amp;judge={good.fingerprint}' in both
     assert {row.judgment.judge for row in client.get(drill("gold")).context["page"].rows} == {good}

@@ -30,7 +30,7 @@ def colors(page) -> list[tuple[str, str]]:
     """Step and figure of each colored cell of the judge's row; its items stand behind the figures."""
     row = re.search(r"<tr[^>]*><th[^>]*><a[^>]*>Uneven.*?</tr>", page.content.decode(), re.DOTALL)
     assert row is not None
-    return re.findall(r'<td class="r heat heat-(\d)"><a [^>]*>([\d.]+)</a>', row[0])
+    return re.findall(r'<td class="r heat heat-(\d)"><a [^>]*>([\d.]+)<', row[0])
 
 
 def test_a_cell_has_the_color_of_its_figure(cast: Cast, sweep):

@@ -1,4 +1,4 @@
-"""Cells of tables lead to the items behind them."""
+"""Cells of tables lead to the items that they count, those that lower them first."""
 
 import re
 from html import unescape
@@ -47,19 +47,19 @@ def shown(browser, address):
     return [row.item.external_id for row in page.context["page"].rows]
 
 
-def test_cells_of_a_comparison_lead_to_the_items_that_speak_against_them(cast: Cast, compared):
+def test_cells_of_a_comparison_lead_to_their_items_with_those_that_lower_them_first(cast: Cast, compared):
     dataset, sweep, _, poor = compared
     browser = client_of(cast.alice)
     found = links(browser.get(reverse("metaeval:comparison", args=[sweep.pk]) + "?measure=agreement"))
     names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
     of_poor = [address for address in found if poor.fingerprint in address]
-    assert shown(browser, of_poor[0]) == [*names[4:7]]
+    assert shown(browser, of_poor[0]) == [*names[4:], *names[:4]]
     two = next(address for address in of_poor if "Two" in address)
-    assert shown(browser, two) == names[4:7]
+    assert shown(browser, two) == names[4:]
     one = next(address for address in of_poor if "One" in address)
-    assert shown(browser, one) == []
-    unparsed = next(address for address in of_poor if "case=unparsed" in address)
-    assert shown(browser, unparsed) == [names[7]]
+    assert shown(browser, one) == names[:4]
+    unparsed = next(address for address in of_poor if "sort=unparsed" in address)
+    assert shown(browser, unparsed) == [names[7], *names[:7]]
     for address in found:
         shown(browser, address)
 
@@ -108,13 +108,17 @@ def test_the_filter_behind_a_figure():
         "kind": "pairwise",
         "judge": "f",
         "category": "QA",
-        "case": "disagrees",
+        "has": ["judgment", "labels"],
         "sort": "disagreement",
     }
-    assert behind("pairwise", figure="accuracy", fingerprint="f")["case"] == "wrong"
-    assert behind("pairwise", figure="positional_agreement", fingerprint="f")["case"] == "orders_differ"
-    assert behind("pairwise", figure="cost_per_1000", fingerprint="f") == {"kind": "pairwise", "judge": "f"}
-    assert behind("rubric", place=Slice("subset", "A/B"))["case"] == "split"
+    assert behind("pairwise", figure="accuracy", fingerprint="f")["sort"] == "wrong"
+    assert behind("pairwise", figure="positional_agreement", fingerprint="f")["sort"] == "orders_differ"
+    assert behind("pairwise", figure="cost_per_1000", fingerprint="f") == {
+        "kind": "pairwise",
+        "judge": "f",
+        "has": ["judgment"],
+    }
+    assert behind("rubric", place=Slice("subset", "A/B"))["sort"] == "split"
     assert (
         behind("pairwise", figure="accuracy", place=Slice("macro", "Adversarial"), fingerprint="f")["subset"]
         == "Adversarial"
@@ -149,11 +153,13 @@ def test_figures_of_annotators_and_differences_of_a_report_lead_to_items(cast: C
     of_people = in_table(page, "Inter-annotator agreement")
     defined = [figure for figure, estimate in page.context["people"] if estimate["value"] is not None]
     assert len(of_people) == len(defined) > 5
-    assert shown(browser, of_people[0]) == []  # they all say the same
+    assert shown(browser, of_people[0]) == [
+        *dataset.items.order_by("position").values_list("external_id", flat=True)
+    ]
     (of_difference,) = in_table(page, "Difference of each judge")
     assert poor.fingerprint in of_difference
     names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
-    assert shown(browser, of_difference) == names[4:7]
+    assert shown(browser, of_difference) == [*names[4:], *names[:4]]
 
 
 def test_figures_of_a_study_lead_to_the_items_on_which_its_annotators_disagree(cast: Cast, compared):
@@ -187,4 +193,35 @@ def test_error_rates_and_the_score_of_a_decision_lead_to_items(cast: Cast, compa
     assert precision == [names[7], *names[:4]]
     page = browser.get(reverse("metaeval:decision", args=[sweep.pk]))
     score = next(address for address in in_table(page, "All judges by") if poor.fingerprint in address)
-    assert shown(browser, score) == names[4:7]
+    assert shown(browser, score) == wrong_first
+
+
+def test_the_name_of_a_link_says_figure_and_judge_after_the_number(cast: Cast, compared):
+    dataset, sweep, good, poor = compared
+    browser = client_of(cast.alice)
+    report = report_request(user=cast.alice, dataset=dataset.name)
+    pages = [
+        reverse("metaeval:comparison", args=[sweep.pk]) + "?measure=agreement",
+        reverse("metaeval:decision", args=[sweep.pk]),
+        reverse("metaeval:confidence", args=[sweep.pk]),
+        reverse("metaeval:report-detail", args=[report.pk]),
+    ]
+    for address in pages:
+        text = browser.get(address).content.decode()
+        found = re.findall(r'<a class="behind" href="[^"]+">(.*?)</a>', text, re.DOTALL)
+        assert len(found) > 10
+        for content in found:
+            name = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", content))).strip()
+            assert re.search(r"[a-z]{3}", name), (address, content)
+        of_table = text.partition("<table ")[2]
+        for judge in (good, poor):
+            cells = re.findall(
+                rf'<a class="behind" href="[^"]*[?;]judge={judge.fingerprint}[^"]*">(.*?)</a>',
+                of_table,
+                re.DOTALL,
+            )
+            assert any(judge.name in cell for cell in cells), address
+    comparison = browser.get(pages[0]).content.decode()
+    assert re.search(
+        r">[0-9.]+<span [^>]*>: Agreement with human annotators, Poor, Set/Two</span></a>", comparison
+    )
