@@ -13,6 +13,7 @@ import numpy as np
 from annotation.domain.scales import Scale
 from annotation.importers import DatasetBundle, ImportFileError, read_generic
 from annotation.importers.errors import quoted
+from annotation.importers.images import ImageAttaching
 from annotation.importers.records import EMPTY, CriterionRecord
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
@@ -63,9 +64,19 @@ class GoldFile:
 
 
 def gold_read(
-    path: Path, kind: str, *, systems: tuple[str, ...] = (), mapping: Mapping[str, str] = EMPTY
+    path: Path,
+    kind: str,
+    *,
+    systems: tuple[str, ...] = (),
+    mapping: Mapping[str, str] = EMPTY,
+    images: ImageAttaching | None = None,
 ) -> GoldFile:
     """Read the items of a kind with their gold answers and labels, from a file of the generic format.
+
+    Parameters
+    ----------
+    images : ImageAttaching, optional
+        Stores the images that items show.
 
     Raises
     ------
@@ -73,6 +84,7 @@ def gold_read(
         Names the file, the row and the field; also where no item has a gold answer, and none has two labels.
     """
     bundle = read_generic(path, mapping=mapping)
+    bundle = bundle if images is None else images.attach(bundle)
     views = tuple(bundle_views(bundle, kind, systems))
     if not views:
         raise ImportFileError(
