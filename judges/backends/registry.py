@@ -52,9 +52,15 @@ _ALL = (
         needs_endpoint=True,
         takes_images=True,
     ),
-    BackendInfo("litellm", "judges.backends.litellm:LiteLLMBackend", "litellm", takes_endpoint=True),
+    BackendInfo(
+        "litellm",
+        "judges.backends.litellm:LiteLLMBackend",
+        "litellm",
+        takes_endpoint=True,
+        takes_images=True,
+    ),
     BackendInfo("vllm", "judges.backends.vllm:VLLMBackend", "vllm"),
-    BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm"),
+    BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm", takes_images=True),
     BackendInfo("transformers", "judges.backends.transformers:TransformersBackend", "local"),
     BackendInfo("instant", "judges.backends.instant:InstantBackend", "app"),
 )

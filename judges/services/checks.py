@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 
 from annotation.kinds import KINDS
-from annotation.selectors.images import datasets_with_images
+from annotation.selectors.images import datasets_with_images, first_item_with_image
 from annotation.selectors.judging import GENERATION, ItemCounts, count_without_response
 from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
 from judges.backends.settings import check_key_variable
-from judges.models import BackendKind, Endpoint, Judge, Sweep
+from judges.models import WITH_IMAGES, BackendKind, Endpoint, Judge, Sweep
 from judges.selectors.items import judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
 from judges.strategies.asked import REQUEST_NAMES, imageless_requests, parts_of
@@ -128,9 +128,14 @@ def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
 
 def _blind(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
     """Yield why a judge with models can't see the images of a dataset."""
-    shown = f"'{dataset}' has images, and '{judge}'"
+    item = first_item_with_image(dataset)
+    named = f" (item '{item}')" if item else ""
+    shown = f"'{dataset}' has images{named}, and '{judge}'"
     for endpoint in {row.pk: row for row in judge_endpoints(judge).values()}.values():
-        if not endpoint.takes_images:
+        if endpoint.kind not in WITH_IMAGES:
+            label = BackendKind(endpoint.kind).label
+            yield f"{shown} asks the endpoint '{endpoint}', which takes texts alone ({label})."
+        elif not endpoint.takes_images:
             yield f"{shown} asks the endpoint '{endpoint}', whose models don't take images as far as it says."
     for request in imageless_requests(spec):
         yield f"{shown} asks for {request}, which can't be of images."
