@@ -20,7 +20,7 @@ from judges.standalone.commands.judge import (
 from judges.standalone.item_files import OpenItems, images_open
 from judges.standalone.main import BROKEN, REFUSALS, CommandRefusedError, StandaloneCommand
 from judges.strategies.presentation import ORDERS
-from metaeval.gate.decision import GateOptions, GateOutcome, GateResult, decide
+from metaeval.gate.decision import GRADED, GateOptions, GateOutcome, GateResult, decide
 from metaeval.gate.gold import VerdictsRead, gold_read, verdicts_of_file
 from metaeval.gate.writing import WRITERS, gate_text, junit_of_error
 from metaeval.inputs import GOLD, PEOPLE
@@ -49,6 +49,12 @@ file, an option or an endpoint is wrong, or a judgment never came."""
         asked = parser.add_argument_group("what is asked")
         asked.add_argument(
             "--min-agreement", type=float, help="the least agreement, accuracy or correlation, such as 0.8"
+        )
+        asked.add_argument(
+            "--figure",
+            default="",
+            help="hold it by this figure: one that ranks judges of the kind, or of graded preferences "
+            f"{' or '.join(GRADED)} (default: the one that ranks judges in a report)",
         )
         asked.add_argument(
             "--max-drop", type=float, help="the most points below the baseline, such as 2, on the same items"
@@ -126,6 +132,7 @@ def gate_result(options: argparse.Namespace) -> GateResult:
     asked = GateOptions(
         min_agreement=options.min_agreement,
         max_drop=options.max_drop,
+        figure=options.figure,
         against=options.against,
         annotators=options.annotators,
         confidence=options.confidence,

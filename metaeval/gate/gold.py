@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,24 @@ from annotation.importers.images import ImageAttaching
 from annotation.importers.records import EMPTY, CriterionRecord
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
+from judges.engine.codec import PARSED
 from judges.standalone.items import bundle_views
 from judges.standalone.verdicts import verdict_read
 from judges.strategies.contents import item_content_hash
 from judges.strategies.types import ItemView
 from metaeval.figures.answers import judge_answers, judgment_columns
-from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, StoredItem, columns_of, items_make
+from metaeval.figures.grades import label_grades
+from metaeval.inputs import (
+    GOLD,
+    Floats,
+    Inputs,
+    Items,
+    JudgeAnswers,
+    Labels,
+    StoredItem,
+    columns_of,
+    items_make,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +47,8 @@ class GoldFile:
         The items as a judge sees them, in the order of `items`.
     n_others : int
         Items of other kinds, which are left out.
+    graded_gold : Labels or None
+        Gold answers that say how strong a preference is, as the labels of one annotator; None where none does.
     """
 
     path: Path
@@ -46,6 +60,12 @@ class GoldFile:
     n_others: int = 0
     scheme: CategoryScheme = UNORDERED
     scales: tuple[Scale, ...] = ()
+    graded_gold: Labels | None = None
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether a label or a gold answer says how strong a preference is."""
+        return self.labels.grades is not None or self.graded_gold is not None
 
     def inputs(self, *judges: JudgeAnswers) -> Inputs:
         """Return what figures are computed from."""
@@ -81,7 +101,8 @@ def gold_read(
     Raises
     ------
     ImportFileError
-        Names the file, the row and the field; also where no item has a gold answer, and none has two labels.
+        Names the file, the row and the field; also where no item has a gold answer, two labels, or a label that
+        says how strong a preference is.
     """
     bundle = read_generic(path, mapping=mapping)
     bundle = bundle if images is None else images.attach(bundle)
@@ -94,7 +115,7 @@ def gold_read(
     items = items_make(of_kind, _rows(bundle, of_kind, views))
     labels = _labels(bundle, of_kind, items)
     given = np.bincount(labels.item, minlength=len(items)) if len(labels) else np.zeros(len(items))
-    if not items.has_gold.any() and not (given > 1).any():
+    if not items.has_gold.any() and not (given > 1).any() and labels.grades is None:
         raise ImportFileError(
             path, None, "gold", "expected gold answers, or items with the labels of two annotators or more."
         )
@@ -105,7 +126,16 @@ def gold_read(
     )
     scheme = UNORDERED if bundle.categories is None else bundle.categories.scheme
     return GoldFile(
-        path, kind, views, items, labels, criteria, len(bundle.items) - len(views), scheme, scales
+        path,
+        kind,
+        views,
+        items,
+        labels,
+        criteria,
+        len(bundle.items) - len(views),
+        scheme,
+        scales,
+        _graded_gold(of_kind, items, [item.gold for item in bundle.items if item.kind == kind]),
     )
 
 
@@ -149,14 +179,39 @@ def _labels(bundle: DatasetBundle, kind: ItemKind, items: Items) -> Labels:
     item = np.array([place[each.item] for each in records], dtype=np.intp)
     numbers: dict[str, int] = {}
     stored = [_column(kind, each.value) for each in records]
+    values = columns_of(kind, stored, [items.parts[k] for k in item], items.width)
+    groups = [each.annotator.rpartition("/")[0] for each in records]
     return Labels(
         item=item,
         annotator=np.array(
             [numbers.setdefault(each.annotator, len(numbers)) for each in records], dtype=np.intp
         ),
-        values=columns_of(kind, stored, [items.parts[k] for k in item], items.width),
+        values=values,
         simulated=np.array([each.is_simulated for each in records], dtype=np.bool_),
+        grades=_grades(kind, values, [each.value for each in records], groups),
     )
+
+
+def _graded_gold(kind: ItemKind, items: Items, gold: Sequence[Any]) -> Labels | None:
+    known = [k for k, value in enumerate(gold) if value is not None]
+    item = np.array(known, dtype=np.intp)
+    values = items.gold[item]
+    grades = _grades(kind, values, [gold[k] for k in known], [GOLD] * len(known))
+    if grades is None:
+        return None
+    alone = np.zeros(len(known), dtype=np.intp)
+    return Labels(item, alone, values, simulated=np.zeros(len(known), dtype=np.bool_), grades=grades)
+
+
+def _grades(kind: ItemKind, values: Floats, stored: Sequence[Any], groups: Sequence[str]) -> Floats | None:
+    if kind.scale != "preference" or not len(values):
+        return None
+    graded = [value if _says_how_strong(value) else None for value in stored]
+    return label_grades(values[:, 0], graded, groups)
+
+
+def _says_how_strong(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value.keys() & {"strength", "grade"})
 
 
 def _column(kind: ItemKind, value: Any) -> Any:
@@ -206,6 +261,7 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
     rows: list[tuple[Any, ...]] = []
     seen: set[tuple[str, int]] = set()
     judge: dict[str, Any] = {}
+    graded: list[tuple[int, int, Any]] = []
     missed: dict[str, set[str]] = defaultdict(set)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -234,6 +290,8 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
                 )
             seen.add((name, row["order"]))
             value = row.get("choice") if of_kind.column == "choice" else row.get("value")
+            if row.get("status") == PARSED and isinstance(row.get("value"), Mapping):
+                graded.append((k, row["order"], row["value"]))
             cost, latency = row.get("cost") or 0.0, row.get("latency_ms") or 0.0
             rows.append((k, row["order"], value, row.get("status"), cost, latency, row.get("probability")))
     if not rows:
@@ -249,5 +307,6 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
         backend="",
         model=str(judge.get("model", "")),
         strategy=str(judge.get("strategy", "")),
+        graded=graded if gold.is_graded else None,
     )
     return VerdictsRead(answers, len(missed["texts"]), len(missed["unknown"]))
