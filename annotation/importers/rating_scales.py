@@ -148,9 +148,10 @@ def criterion_changed(declared: Mapping[str, Any], scale: Scale) -> dict[str, An
         for point, text in words
         if point.lstrip("-").isdigit() and int(point) in scale and text != point
     }
-    found = {**declared, **{name: new[name] for name in ("scale", "options") if name in new}}
+    found: dict[str, Any] = dict(declared) | {name: new[name] for name in ("scale", "options") if name in new}
     if "scale" not in new:
         found.pop("scale", None)
-        return {**found, "options": new["options"] | kept}
+        options: dict[str, Any] = {**new["options"], **kept}
+        return {**found, "options": options}
     found.pop("options", None)
     return found | ({"options": kept} if kept else {})

@@ -7,10 +7,17 @@ from hashlib import sha256
 
 from django.db.models import Count, Exists, OuterRef, Q
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.anytime import items_finished
-from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of, version_condition
+from annotation.selectors.datasets import (
+    datasets_by_name,
+    instructions_of,
+    items_of,
+    scales_rated,
+    version_condition,
+)
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge
 from judges.selectors.stored import judges_known, judgments_on
@@ -42,6 +49,8 @@ class SweptDataset:
         Items with labels of enough people to compare judges with: two of pairs, as agreement leaves one out, else one.
     is_judged : bool
         Whether a judge of the sweep has judged any item of the kind.
+    scales : tuple of Scale
+        Of rubrics, those of the criteria.
     """
 
     pk: int
@@ -51,6 +60,7 @@ class SweptDataset:
     n_gold: int
     n_labelled: int
     is_judged: bool
+    scales: tuple[Scale, ...] = ()
 
     @property
     def is_full(self) -> bool:
@@ -95,6 +105,7 @@ def swept_datasets(sweep: SweepView, kind: str = DEFAULT_KIND) -> list[SweptData
             *sizes[row.pk],
             _n_labelled(row.pk, kind, sweep.reader),
             row.is_judged,
+            scales_rated(row, kind),
         )
         for row in datasets
     ]
