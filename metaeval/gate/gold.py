@@ -145,8 +145,9 @@ def _criteria(bundle: DatasetBundle) -> list[CriterionRecord]:
 
 def _rows(bundle: DatasetBundle, kind: ItemKind, views: tuple[ItemView, ...]) -> list[StoredItem]:
     records = [item for item in bundle.items if item.kind == kind.name]
-    # Instructions are numbered by first appearance, as in a database.
-    numbers: dict[str, str] = {}
+    # Instructions are numbered by first appearance, as in a database, and those that differ in their aspects are one.
+    numbers: dict[object, str] = {}
+    is_whole = kind.parts != "aspects"
     found = []
     for record, view in zip(records, views, strict=True):
         if kind.parts == "aspects":
@@ -158,7 +159,9 @@ def _rows(bundle: DatasetBundle, kind: ItemKind, views: tuple[ItemView, ...]) ->
         found.append(
             StoredItem(
                 external_id=view.external_id,
-                cluster=numbers.setdefault(record.instruction, str(len(numbers))),
+                cluster=numbers.setdefault(
+                    record.instruction if is_whole else (view.instruction, view.context), str(len(numbers))
+                ),
                 category=view.category,
                 subset=view.subset,
                 parts=parts,
