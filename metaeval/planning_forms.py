@@ -8,6 +8,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.http import urlencode
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, KINDS, kind_of
 from metaeval.figures import FIGURES, KIND_LABELS
 from metaeval.forms import EPSILONS
@@ -213,6 +214,7 @@ class PlanForm(forms.Form):
         given: Mapping[str, str],
         *,
         kind: str = DEFAULT_KIND,
+        scales: tuple[Scale, ...] = (),
         kinds: Sequence[str] = (),
         pilots: Sequence[tuple[str, str]] = (),
         judges: Sequence[tuple[str, str]] = (),
@@ -220,7 +222,7 @@ class PlanForm(forms.Form):
         currency: str = "$",
     ) -> None:
         self.currency = currency
-        self.item_kind, words = kind, plan_words(kind)
+        self.item_kind, self.scales, words = kind, scales, plan_words(kind, scales)
         self.preset = {**self.PRESET, **(self.CORRELATIONS if words.point else {})}
         data = {**self.preset, "kind": kind, "label_price": "0.5", "verdict_price": "0.002", **(preset or {})}
         data = {name: given.get(name, data.get(name, "")) for name in self.base_fields}
@@ -369,6 +371,7 @@ class PlanForm(forms.Form):
             orders=int(values["orders"]) if kind_of(self.item_kind).presented else 1,
             currency=self.currency,
             kind=self.item_kind,
+            scales=self.scales,
         )
 
     def query(self) -> str:

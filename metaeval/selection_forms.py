@@ -79,7 +79,8 @@ class SelectionForm(VerdictForm):
         kinds: Sequence[str] = (),
     ) -> None:
         self.kind, self.of_pairs = kind, kind_of(kind).presented
-        self.words = score_words(kind, given.get("measure", ""))
+        scales = tuple(dict.fromkeys(scale for row in datasets for scale in row.scales))
+        self.words = score_words(kind, given.get("measure", ""), scales)
         # What else could be asked for, each with its name.
         self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
@@ -93,7 +94,7 @@ class SelectionForm(VerdictForm):
             del self.fields["min_positional"]
             del self.fields["epsilon"]
             self.fields["min_accuracy"].label = "Score on each gold dataset, at least (%)"
-        figures = FIGURES[kind]
+        figures = FIGURES[kind].on(scales)
         if self.of_pairs or len(figures.primaries) < 2:
             # What pairs are ranked by follows from the role of each dataset.
             del self.fields["measure"]

@@ -134,7 +134,7 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "training_dataset": "Items with a known right answer and, ideally, an explanation.",
     "qualification_size": "Items with a known right answer, asked before the work; 0: no test.",
     "qualification_pass": "People with fewer can't take part, and read why. 9 of 10 is usual.",
-    "qualification_threshold": "HELM Instruct asks for more than 85% within one point.",
+    "qualification_threshold": "HELM Instruct asks for more than 85% within one point of 1 to 5.",
     "qualification_tolerance": "How far from the right answer still counts as right, in ranks or steps of the scale. "
     "1 is one point of 1 to 5, and a tenth of the range of 0 to 100.",
     "qualification_valid_days": "If empty, it doesn't expire.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.scales import STANDARD, Scale
 from annotation.importers.cells import UNPARSED
 from annotation.importers.columns import (
     is_numbered,
@@ -26,11 +27,12 @@ from annotation.importers.fields import (
     PREFERENCE,
     RATING,
     REJECTED,
-    criterion_key,
     of_column,
 )
 from annotation.importers.generic import COLUMNS
 from annotation.importers.mapping import TableMapping, folded
+from annotation.importers.rating_scales import criterion_on, scale_guess
+from annotation.importers.records import EMPTY
 from annotation.importers.tables import table_open
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.checklist import Checklist
@@ -55,9 +57,6 @@ WINNERS: Mapping[str, int] = {
 LONG = 40
 """Characters from which the cells of a column are texts rather than names, on average."""
 MOST_CATEGORIES = 20
-_NO_RATING = re.compile(
-    r"(^|_)(id|idx|index|length|len|turns?|tokens?|words|year|age|rank|seconds|time|n)($|_)"
-)
 _RESPONSE_LIKE = re.compile(
     r"response|answer|output|completion|reply|candidate|summary|generated|prediction|translation|hypothesis|story",
     re.IGNORECASE,
@@ -67,10 +66,11 @@ _PAIR_ENDS = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("
 
 @dataclass(frozen=True, slots=True)
 class ColumnLook:
-    """A column and the first values in it, each on one line and shortened."""
+    """A column, the first values in it, each on one line and shortened, and the scale that they seem to be on."""
 
     name: str
     samples: tuple[str, ...]
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +121,6 @@ class _Cells:
             and set(self.numbers or ()) <= {0, 1, 1.5, 2}
         )
 
-    def are_ratings(self) -> bool:
-        numbers = self.numbers
-        if not numbers or len(numbers) != len(self.values):
-            return False
-        return all(number.is_integer() and 1 <= number <= 5 for number in numbers)
-
     def are_categories(self) -> bool:
         """A few short words that come again."""
         found = set(self.words)
@@ -160,7 +154,11 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
     if isinstance(table.rest, Generator):
         table.rest.close()  # with the file, or the process that decodes it
     looks = tuple(
-        ColumnLook(name, tuple(dict.fromkeys(map(shown_cell, cells[name].values)))[:SAMPLES])
+        ColumnLook(
+            name,
+            tuple(dict.fromkeys(map(shown_cell, cells[name].values)))[:SAMPLES],
+            scale_guess(name, cells[name].values),
+        )
         for name in header
     )
     if saved is not None and not saved.missing(header):
@@ -169,7 +167,7 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
         if saved.others is None:
             rest = {name: field for name, field in rest.items() if not COLUMNS.known(name)}
         return TableLook(looks, replace(saved, columns={**saved.columns, **rest}))
-    return TableLook(looks, _guess(header, cells))
+    return TableLook(looks, _guess(header, cells, {look.name: look.scale for look in looks if look.scale}))
 
 
 def table_fits(path: Path, mapping: TableMapping) -> bool:
@@ -180,15 +178,18 @@ def table_fits(path: Path, mapping: TableMapping) -> bool:
         return False
 
 
-def criteria_for(mapping: TableMapping) -> list[dict[str, Any]] | None:
-    """Criteria for the columns of ratings: those that the mapping declares, and new ones from 1 to 5."""
+def criteria_for(mapping: TableMapping, scales: Mapping[str, Scale] = EMPTY) -> list[dict[str, Any]] | None:
+    """Criteria for the columns of ratings: those that the mapping declares, and new ones on the scales of `scales`."""
     declared = {one["key"]: one for one in mapping.criteria or () if isinstance(one, dict) and "key" in one}
     rated = {
         of_column(field, column).removeprefix(RATING): column
         for column, field in mapping.columns.items()
         if field.startswith(RATING)
     }
-    return [declared.get(key) or _criterion(column) for key, column in rated.items()] or None
+    return [
+        declared.get(key) or criterion_on(column, scales.get(column, STANDARD))
+        for key, column in rated.items()
+    ] or None
 
 
 class _Fields:
@@ -216,7 +217,7 @@ class _Fields:
         return sum(field.startswith("response_") for field in self.of.values())
 
 
-def _guess(header: Sequence[str], cells: Mapping[str, _Cells]) -> TableMapping:
+def _guess(header: Sequence[str], cells: Mapping[str, _Cells], scales: Mapping[str, Scale]) -> TableMapping:
     fields = _Fields(header)
     layout = layout_fields(header)
     for name in header:
@@ -230,10 +231,10 @@ def _guess(header: Sequence[str], cells: Mapping[str, _Cells]) -> TableMapping:
             fields.take(name, OF_COLUMN[0])
     for name in fields.open():
         _by_name(fields, name, cells[name])
-    _by_contents(fields, cells)
+    _by_contents(fields, cells, scales)
     for name in fields.open():
         fields.take(name, KEEP)
-    return _completed(fields, cells)
+    return _completed(fields, cells, scales)
 
 
 def _is_said(cells: _Cells) -> bool:
@@ -259,7 +260,7 @@ def _by_name(fields: _Fields, name: str, cells: _Cells) -> None:
         fields.take(name, meant)
 
 
-def _by_contents(fields: _Fields, cells: Mapping[str, _Cells]) -> None:
+def _by_contents(fields: _Fields, cells: Mapping[str, _Cells], scales: Mapping[str, Scale]) -> None:
     _pairs(fields, cells)
     texts = [name for name in fields.open() if cells[name].is_texts()]
     if not fields.has("instruction") and not fields.has(CHOSEN):
@@ -283,7 +284,7 @@ def _by_contents(fields: _Fields, cells: Mapping[str, _Cells]) -> None:
             and not fields.has("gold")
         ):
             fields.take(name, PREFERENCE)
-        elif fields.n_responses <= 1 and own.are_ratings() and not _NO_RATING.search(name.strip().lower()):
+        elif fields.n_responses <= 1 and name in scales:
             fields.take(name, RATING)
 
 
@@ -316,12 +317,12 @@ def _pairs(fields: _Fields, cells: Mapping[str, _Cells]) -> None:
             return
 
 
-def _completed(fields: _Fields, cells: Mapping[str, _Cells]) -> TableMapping:
+def _completed(fields: _Fields, cells: Mapping[str, _Cells], scales: Mapping[str, Scale]) -> TableMapping:
     """The kind, the meaning of words, and what has to be declared."""
     kind = "" if fields.has("kind") else _kind(fields, cells)
     criteria = categories = None
     if kind == Rubric.name and not fields.has("criteria"):
-        criteria = criteria_for(TableMapping(fields.of))
+        criteria = criteria_for(TableMapping(fields.of), scales)
     said = [
         name
         for name, field in fields.of.items()
@@ -383,8 +384,3 @@ def _kind(fields: _Fields, cells: Mapping[str, _Cells]) -> str:
                 fields.of[name] = LABEL if fields.has(ANNOTATOR) else "gold"
             return Classification.name
     return "instructions" if fields.n_responses == 0 else Pairwise.name
-
-
-def _criterion(column: str) -> dict[str, Any]:
-    options = {str(points): str(points) for points in range(1, 6)}
-    return {"key": criterion_key(column), "question": column, "options": options}

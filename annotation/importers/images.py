@@ -209,8 +209,9 @@ def read_generic_parts_with_images(
 ) -> Iterator[DatasetBundle]:
     """As `read_generic_with_images`, in the parts of `read_generic_parts`."""
     with table_and_images(path) as (table, folder):
+        attaching = ImageAttaching(images, folder)
         for part in read_generic_parts(table, **options):
-            yield images_attach(part, images, folder)
+            yield attaching.attach(part)
 
 
 def images_attach(bundle: DatasetBundle, images: ImageFolder, folder: Path | None) -> DatasetBundle:
@@ -224,17 +225,28 @@ def images_attach(bundle: DatasetBundle, images: ImageFolder, folder: Path | Non
     ImportFileError
         An image is missing or can't be used: file, row, field, and what was expected.
     """
-    return _Attaching(images, folder).bundle(bundle)
+    return ImageAttaching(images, folder).attach(bundle)
 
 
-class _Attaching:
+class ImageAttaching:
+    """Stores the images of bundles of one file, each image once, however many bundles show it.
+
+    Attributes
+    ----------
+    has_any : bool
+        A text of a bundle so far shows an image that is stored.
+    """
+
     def __init__(self, images: ImageFolder, folder: Path | None) -> None:
         self.images, self.folder = images, folder
-        self.found: dict[str, ImageRecord] = {}
-        self._read: dict[Path, str] = {}
+        self.has_any = False
+        self._read: dict[Path, ImageRecord] = {}
+        self._found: dict[str, ImageRecord] = {}
         self._faults = Faults()
 
-    def bundle(self, bundle: DatasetBundle) -> DatasetBundle:
+    def attach(self, bundle: DatasetBundle) -> DatasetBundle:
+        """Return a bundle as `images_attach` does; raises as it does."""
+        self._found, self._faults = {}, Faults()
         origins = {one.key: one.origin for one in bundle.instructions}
         instructions = tuple(self._instruction(one) for one in bundle.instructions)
         responses = tuple(
@@ -248,15 +260,16 @@ class _Attaching:
             self._record(one, origins[one.instruction], "aspects", texts=("text",)) for one in bundle.aspects
         )
         self._faults.check()
-        if not self.found:
+        if not self._found:
             return bundle
+        self.has_any = True
         return replace(
             bundle,
             instructions=instructions,
             responses=responses,
             items=items,
             aspects=aspects,
-            images=tuple(self.found.values()),
+            images=tuple(self._found.values()),
         )
 
     def _instruction(self, record: Any) -> Any:
@@ -320,7 +333,7 @@ class _Attaching:
 
     def _stored(self, address: str) -> str | None:
         if address.startswith(_DATA):
-            return self._add(_decoded(address))
+            return self._shown(self.images.add(_decoded(address)))
         if self.folder is None or "://" in address or address.startswith(("data:", "mailto:", "#", "//")):
             return None
         path = self._path(unquote(address))
@@ -329,8 +342,8 @@ class _Attaching:
                 return None
             raise ImageError("expected a file of this name with the file of items, found none.")
         if path not in self._read:
-            self._read[path] = self._add(_bytes_of(path))
-        return self._read[path]
+            self._read[path] = self.images.add(_bytes_of(path))
+        return self._shown(self._read[path])
 
     def _path(self, name: str) -> Path | None:
         assert self.folder is not None
@@ -338,9 +351,8 @@ class _Attaching:
         inside = path.is_relative_to(self.folder) and path.resolve().is_relative_to(self.folder.resolve())
         return path if inside and path.is_file() else None
 
-    def _add(self, data: bytes) -> str:
-        record = self.images.add(data)
-        self.found[record.digest] = record
+    def _shown(self, record: ImageRecord) -> str:
+        self._found[record.digest] = record
         return record.digest
 
 

@@ -23,6 +23,7 @@ from annotation.kinds.values import NO_SCALES
 from annotation.models import Intervention, Label, Study, WorkRole
 from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
 from annotation.selectors.datasets import scales_of
+from annotation.selectors.instructions import instruction_clusters
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.figures.sample import Ratio
@@ -222,7 +223,8 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
 
 
 def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
-    """The labels that count, by item; fills `people` on the way. One query."""
+    """The labels that count, by item; fills `people` on the way. One query, of kinds with aspects two."""
+    same = instruction_clusters(study.dataset, study.kind)
     labels = Label.objects.current().filter(study=study, kind=study.kind)
     about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
     own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
@@ -250,7 +252,8 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
             people[annotator] = (str(pseudonym(public_id, study=study.pk)), simulated)
         seconds = seconds_of(ms, earlier)
         grade = grade_of(value[0]) if value else None
-        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored, number, grade)
+        cluster = same.get(instruction, instruction)
+        yield LabelRow(item, cluster, category, annotator, seconds, chance, order, stored, number, grade)
 
 
 def seconds_of(active_ms: int | None, supersedes: int | None) -> float:

@@ -13,6 +13,7 @@ from django.db.models import Count, Max
 
 from annotation.kinds import kind_of
 from annotation.models import Criterion, Dataset, ItemRole, Study, StudyItem, StudyState, User
+from annotation.selectors.instructions import instruction_clusters
 from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from metaeval.figures.sample import Ratio
 from metaeval.stats import ConfidenceSequence, Estimate
@@ -27,7 +28,7 @@ class ItemPlace(NamedTuple):
 
 
 def places_of(study: Study) -> dict[int, ItemPlace]:
-    """The items that a study is to have labels of. One query; of rubrics two."""
+    """The items that a study is to have labels of. One query; of rubrics, and of kinds with aspects, two."""
     kind = kind_of(study.kind)
     found = StudyItem.objects.filter(study=study, role=ItemRole.WORK, withdrawn_at=None)
     columns = ["item_id", "item__instruction_id", "overlap"]
@@ -37,9 +38,11 @@ def places_of(study: Study) -> dict[int, ItemPlace]:
         columns.append("n_parts")
     elif kind.parts == "criteria":
         parts = Criterion.objects.filter(dataset_id=study.dataset_id).count()
+    same = instruction_clusters(study.dataset, study.kind)
     rows = found.values_list(*columns)
     return {
-        item: ItemPlace(instruction, overlap, *(own or [parts])) for item, instruction, overlap, *own in rows
+        item: ItemPlace(same.get(instruction, instruction), overlap, *(own or [parts]))
+        for item, instruction, overlap, *own in rows
     }
 
 

@@ -329,6 +329,12 @@ def scales_of(dataset_id: int) -> dict[str, Scale]:
     return {key: scale for key, _, scale in criteria_for_judging(dataset_id)}
 
 
+def scales_rated(dataset: Dataset, kind: str) -> tuple[Scale, ...]:
+    """The scales of items of a kind, without their words: of rubrics one a criterion, of other kinds none."""
+    rated = kind_of(kind).parts == "criteria"
+    return tuple(scale.numbers for scale in scales_of(dataset.pk).values()) if rated else ()
+
+
 def response_lengths(dataset_id: int) -> dict[int, list[int]]:
     """By item, the lengths of its responses in their order: characters (code points), not bytes, on every database."""
     lengths: dict[int, list[int]] = defaultdict(list)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
-from annotation.domain.images import DIGEST
-from annotation.models import DatasetImage, Enrollment, User
+from annotation.domain.images import DIGEST, SCHEME
+from annotation.models import Dataset, DatasetImage, Enrollment, Item, User
 from annotation.selectors.datasets import datasets_visible_to
 
 _DATASETS = (
@@ -51,3 +51,17 @@ def image_get_for(user: User | AnonymousUser, held: Mapping[str, str], digest: s
 def datasets_with_images(among: Collection[int]) -> set[int]:
     """Those of the datasets whose texts show images."""
     return set(DatasetImage.objects.filter(dataset__in=among).values_list("dataset_id", flat=True).distinct())
+
+
+def first_item_with_image(dataset: Dataset) -> str:
+    """The id of the first item of a dataset whose instruction or responses show an image; empty where none does."""
+    shown = Q()
+    for field in ("text", "context", "reference"):
+        shown |= Q(**{f"instruction__{field}__contains": f"]({SCHEME}"})
+    shown |= Q(instruction__conversation__icontains=f"]({SCHEME}") | Q(
+        responses__text__contains=f"]({SCHEME}"
+    )
+    found = (
+        Item.objects.current().filter(shown, dataset=dataset).order_by("position").values_list("external_id")
+    )
+    return next((name for (name,) in found[:1]), "")

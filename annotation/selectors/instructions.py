@@ -1,13 +1,16 @@
 """Instructions and the responses to them, which no item has to be made of, and the systems that gave them."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 from django.db.models import Count
 from django.db.models.functions import Left
 
-from annotation.kinds import PAIRWISE
-from annotation.models import Instruction, Item, ItemResponse, Response
+from annotation.kinds import PAIRWISE, kind_of
+from annotation.models import Dataset, Instruction, Item, ItemResponse, Response
 
 EXAMPLE = 200
 """Characters of an instruction that stands for others."""
@@ -29,6 +32,34 @@ def instruction_facts(dataset_id: int) -> list[InstructionFacts]:
         InstructionFacts(pk, external_id, reference or "")
         for pk, external_id, reference in rows.values_list("pk", "external_id", "reference")
     ]
+
+
+def instruction_names(dataset: Dataset) -> dict[int, str]:
+    """By instruction, a name: the hash of what is asked, text, context and conversation.
+
+    Rows that ask the same are one instruction, in one dataset or in two. Where nothing is written, each row is its own.
+    """
+    names: dict[int, str] = {}
+    rows = Instruction.objects.filter(dataset=dataset).order_by("pk")
+    asked: list[Any]
+    for pk, external_id, *asked in rows.values_list(
+        "pk", "external_id", "text", "context", "conversation"
+    ).iterator(chunk_size=2_000):
+        content = asked if any(asked) else [dataset.name, external_id]
+        names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
+    return names
+
+
+def instruction_clusters(dataset: Dataset, kind: str) -> dict[int, int]:
+    """By instruction the first one that asks the same; empty of kinds whose instructions have no aspects.
+
+    Aspects are part of an instruction: two traces of one task with different numbers of steps have two rows. Their
+    items belong together all the same.
+    """
+    if kind_of(kind).parts != "aspects":
+        return {}
+    first: dict[str, int] = {}
+    return {pk: first.setdefault(name, pk) for pk, name in instruction_names(dataset).items()}
 
 
 def dataset_systems(dataset_id: int) -> list[tuple[str, int]]:

@@ -77,7 +77,7 @@ class ImportTarget:
             yield rows.filter(**{f"{key}__among": batch})
 
 
-class Comparison:
+class DatasetComparison:
     """The items and instructions of a part of a file, held against what is stored.
 
     Attributes

@@ -23,7 +23,7 @@ from annotation.models import (
 )
 from annotation.services.dataset_comparison import (
     BATCH,
-    Comparison,
+    DatasetComparison,
     ImportTarget,
     refuse_contradiction,
     same,
@@ -77,8 +77,8 @@ class ImportRun:
         self._store_images()
         self._store_labels()
 
-    def _comparison(self) -> Comparison:
-        found = Comparison(self.target, self.bundle, self._faults)
+    def _comparison(self) -> DatasetComparison:
+        found = DatasetComparison(self.target, self.bundle, self._faults)
         self._faults.check()
         self.n_changed, self.n_removed = len(found.replaced), found.n_removed
         return found
@@ -115,7 +115,7 @@ class ImportRun:
 
     # --- items ---------------------------------------------------------------------------------------------
 
-    def _store_instructions(self, found: Comparison) -> None:
+    def _store_instructions(self, found: DatasetComparison) -> None:
         # Those of the new items, and those that stand alone.
         known = {item.instruction for item in self.bundle.items} - {item.instruction for item in found.new}
         records = [
@@ -173,7 +173,7 @@ class ImportRun:
             ids |= made
             waiting = [record for record in waiting if (record.instruction, record.key) not in made]
 
-    def _store_responses(self, found: Comparison) -> None:
+    def _store_responses(self, found: DatasetComparison) -> None:
         wanted = {(item.instruction, key): None for item in found.new for key in item.responses}
         of_stored = {
             pk: key for key in dict(wanted.keys()) if (pk := found.instruction_ids.get(key)) is not None
@@ -200,7 +200,7 @@ class ImportRun:
         )
         self._response_ids.update(zip(missing, keys, strict=True))
 
-    def _store_items(self, found: Comparison) -> None:
+    def _store_items(self, found: DatasetComparison) -> None:
         target = self.target
         if target.next_position is None:
             last = self.dataset.items.aggregate(last=Max("position"))["last"]
@@ -331,7 +331,7 @@ class ImportRun:
         refuse_contradiction(self.dataset, record, field, before, now)
 
 
-def _position(found: Comparison, record: ItemRecord, added: "count[int]") -> int:
+def _position(found: DatasetComparison, record: ItemRecord, added: "count[int]") -> int:
     known = found.replaced.get(record.external_id)
     return next(added) if known is None else known
 

@@ -51,11 +51,14 @@ def content_of(text: str, images: ImageReader | None, form: ImageForm) -> str | 
     return found
 
 
+def shows_images(request: WireRequest) -> bool:
+    """Whether a text of a request shows stored images."""
+    return any(map(has_images, (request.text, request.prefix, *(text for _, text in request.messages))))
+
+
 def refuse_images(request: WireRequest) -> None:
     """Raise PermanentBackendError for a request that shows images where only chat requests may."""
-    if any(
-        has_images(text) for text in (request.text, request.prefix, *(text for _, text in request.messages))
-    ):
+    if shows_images(request):
         raise PermanentBackendError(
             f"The request shows images, which only chat requests can ('{request.kind}')."
         )

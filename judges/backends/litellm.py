@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from annotation.domain.images import ImageReader
 from judges.backends.addresses import check_url
 from judges.backends.async_backend import AsyncBackend
 from judges.backends.errors import (
@@ -24,6 +25,7 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
+from judges.backends.images import refuse_images
 from judges.backends.openai_protocol import ServerReply, build_body, error_for, read_reply
 from judges.backends.openai_vectors import embed_body, read_embedding
 from judges.backends.registry import endpoint_identity
@@ -61,6 +63,9 @@ class LiteLLMBackend(AsyncBackend):
         Only with a base URL on this machine or in a private network.
     extra_body : mapping
         Further arguments of the call, such as ``{"api_version": "2024-10-21"}``.
+    images : callable, optional
+        The stored images that messages show, by digest; None: its models take none. LiteLLM makes of OpenAI's parts
+        what the vendor has for them.
 
     Raises
     ------
@@ -83,7 +88,9 @@ class LiteLLMBackend(AsyncBackend):
         prices: Mapping[str, tuple[float, float]] | None = None,
         is_local: bool = False,
         extra_body: Mapping[str, Any] | None = None,
+        images: ImageReader | None = None,
     ) -> None:
+        self._images = images
         self._extra = dict(extra_body or {})
         check_limits(capacity, timeout=timeout)
         check_choice("structured", structured, STRUCTURED)
@@ -125,6 +132,7 @@ class LiteLLMBackend(AsyncBackend):
                 max_tokens_field="max_tokens",
                 extra=self._extra,
                 thinking_form="litellm",
+                images=self._images,
             )
             if request.biases:
                 biases = token_biases(request.biases, tiktoken_ids(request))
@@ -134,6 +142,7 @@ class LiteLLMBackend(AsyncBackend):
                 self._litellm.acompletion, request.model, self._trimmed(body), seconds
             )
         else:
+            refuse_images(request)
             body = embed_body(request) | self._extra
             reply, cost = await self._call(self._litellm.aembedding, request.model, body, self._timeout)
         latency = (time.perf_counter() - started) * 1000.0

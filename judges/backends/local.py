@@ -26,6 +26,7 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
+from judges.backends.images import shows_images
 from judges.backends.registry import endpoint_identity
 from judges.backends.settings import PriceTable, check_limits
 from judges.backends.warm import WARM
@@ -244,6 +245,13 @@ class LocalBackend:
         if request.model != self._model:
             job.finish(
                 PermanentBackendError(f"This engine serves the model '{self._model}', not '{request.model}'.")
+            )
+        elif shows_images(request):
+            job.finish(
+                PermanentBackendError(
+                    f"The request shows images, and the engine of '{self._model}' in this process is sent texts alone: "
+                    "ask the model through a server."
+                )
             )
         elif not self._host.is_alive():
             job.finish(EndpointError(f"The model '{self._model}' was shut down in this process."))

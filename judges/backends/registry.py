@@ -29,6 +29,8 @@ class BackendInfo:
         A base URL must be given.
     takes_endpoint : bool
         A base URL may be given.
+    takes_images : bool
+        Its protocol has images, for models that take them.
     """
 
     name: str
@@ -36,14 +38,29 @@ class BackendInfo:
     extra: str
     needs_endpoint: bool = False
     takes_endpoint: bool = False
+    takes_images: bool = False
 
 
 _ALL = (
-    BackendInfo("openai", "judges.backends.openai:OpenAIBackend", "judge", needs_endpoint=True),
-    BackendInfo("anthropic", "judges.backends.anthropic:AnthropicBackend", "judge", needs_endpoint=True),
-    BackendInfo("litellm", "judges.backends.litellm:LiteLLMBackend", "litellm", takes_endpoint=True),
+    BackendInfo(
+        "openai", "judges.backends.openai:OpenAIBackend", "judge", needs_endpoint=True, takes_images=True
+    ),
+    BackendInfo(
+        "anthropic",
+        "judges.backends.anthropic:AnthropicBackend",
+        "judge",
+        needs_endpoint=True,
+        takes_images=True,
+    ),
+    BackendInfo(
+        "litellm",
+        "judges.backends.litellm:LiteLLMBackend",
+        "litellm",
+        takes_endpoint=True,
+        takes_images=True,
+    ),
     BackendInfo("vllm", "judges.backends.vllm:VLLMBackend", "vllm"),
-    BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm"),
+    BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm", takes_images=True),
     BackendInfo("transformers", "judges.backends.transformers:TransformersBackend", "local"),
     BackendInfo("instant", "judges.backends.instant:InstantBackend", "app"),
 )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from annotation.domain.images import ImageReader
 from judges.backends.base import Outcome
 from judges.backends.errors import EndpointError, TransientBackendError
 from judges.backends.model_files import check_model, local_path
@@ -31,7 +32,7 @@ class VLLMServerBackend:
     Parameters
     ----------
     model, revision : str
-    capacity, timeout, structured, price_prompt, price_completion, prices, extra_body
+    capacity, timeout, structured, price_prompt, price_completion, prices, extra_body, images
         As of `OpenAIBackend`.
     startup_timeout : float
         Seconds until the server has to be ready; a large model takes minutes to load.
@@ -58,6 +59,7 @@ class VLLMServerBackend:
         price_completion: float = 0.0,
         prices: Mapping[str, tuple[float, float]] | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        images: ImageReader | None = None,
         startup_timeout: float = 1800.0,
         **options: Any,
     ) -> None:
@@ -85,6 +87,7 @@ class VLLMServerBackend:
             "extra_body": extra,
             "is_local": True,
             "thinking_form": "vllm",
+            "images": images,
         }
         self._key = f"vllm_server|{model}|{revision}|{sorted(settings.to_dict().items(), key=str)}"
         self._server = WARM.lease(

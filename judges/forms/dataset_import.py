@@ -1,12 +1,14 @@
 """What the columns of a file of items are, as somebody answers it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
+from annotation.domain.scales import Scale
 from annotation.importers.fields import (
     CHOSEN,
     FIELD_CHOICES,
@@ -14,10 +16,19 @@ from annotation.importers.fields import (
     LEAVE_OUT,
     OF_COLUMN,
     PREFERENCE,
+    RATING,
     REJECTED,
+    of_column,
 )
 from annotation.importers.guessing import criteria_for
 from annotation.importers.mapping import MAX_WORDS, TableMapping, folded, mapping_of
+from annotation.importers.rating_scales import (
+    SUGGESTED,
+    criterion_changed,
+    criterion_scale,
+    scale_text,
+    scale_typed,
+)
 from annotation.kinds import kind_choices
 from judges.models import DatasetImport
 
@@ -81,6 +92,8 @@ class MappingForm(forms.Form):
                 "chosen": self._chosen(place, column["name"]),
                 "words": self._words_typed(place, column["name"]),
                 "has_words": self._chosen(place, column["name"]) in SAID,
+                "scale": self._scale_typed(place, column),
+                "has_scale": not self.job.criteria and self._chosen(place, column["name"]).startswith(RATING),
             }
             for place, column in enumerate(self._columns()[:ASKED])
         ]
@@ -99,6 +112,40 @@ class MappingForm(forms.Form):
             return str(typed)
         words = self.now.values.get(name, {})
         return ", ".join(f"{word} = {_shown(value)}" for word, value in words.items())
+
+    def _scale_typed(self, place: int, column: Mapping[str, Any]) -> str:
+        """What is typed; else the scale that the column's criterion has, or that was guessed."""
+        typed = self.data.get(f"scale-{place}")
+        if typed is not None:
+            return str(typed)
+        declared = self._declared(column["name"])
+        return scale_text(criterion_scale(declared)) if declared else column.get("scale", SUGGESTED[0])
+
+    def _declared(self, column: str) -> dict[str, Any] | None:
+        """The criterion that the mapping declares for a column of ratings."""
+        key = of_column(self.now.columns.get(column, ""), column).removeprefix(RATING)
+        declared = self.now.criteria if isinstance(self.now.criteria, list) else []
+        return next((one for one in declared if isinstance(one, dict) and one.get("key") == key), None)
+
+    def _criteria(
+        self, rows: list[dict[str, Any]], columns: Mapping[str, str]
+    ) -> list[dict[str, Any]] | None:
+        """The criteria of columns of ratings, each on the scale that is typed beside it."""
+        scales: dict[str, Scale] = {}
+        changed: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            if not row["has_scale"]:
+                continue
+            try:
+                scale = scales[row["name"]] = scale_typed(row["scale"])
+            except ValueError as error:
+                self.add_error(None, f"{row['name']}: {error}")
+                continue
+            declared = self._declared(row["name"])
+            if declared is not None and criterion_scale(declared).numbers != scale.numbers:
+                changed[declared["key"]] = criterion_changed(declared, scale)
+        found = criteria_for(TableMapping(columns, criteria=self.now.criteria), scales)
+        return found and [changed.get(one["key"], one) for one in found]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -125,7 +172,7 @@ class MappingForm(forms.Form):
         kind = data.get("kind", "")
         if kind == self.now.kind == INSTRUCTIONS[0] and any(map(_is_response, columns.values())):
             kind = ""  # it was guessed before there was a response
-        criteria = criteria_for(TableMapping(columns, criteria=self.now.criteria))
+        criteria = self._criteria(rows, columns)
         self.mapping = replace(
             self.now,
             columns=columns,
@@ -138,6 +185,7 @@ class MappingForm(forms.Form):
 
 
 field_choices = FIELD_CHOICES
+scale_choices = SUGGESTED
 known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
 
 

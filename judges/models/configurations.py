@@ -5,6 +5,7 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 
 from annotation.models.names import NameField
+from judges.backends.registry import backend_info
 from judges.backends.settings import BATCH_PRICE_SHARE
 
 
@@ -32,7 +33,7 @@ ENDPOINT_KINDS = (
 ENDPOINT_CHOICES = [(kind.value, kind.label) for kind in ENDPOINT_KINDS]
 WITH_BATCHES = (BackendKind.OPENAI, BackendKind.ANTHROPIC)
 """Vendors' protocols that have batches: answered within a day, at half the price."""
-WITH_IMAGES = (BackendKind.OPENAI, BackendKind.ANTHROPIC)
+WITH_IMAGES = tuple(kind for kind in ENDPOINT_KINDS if backend_info(kind).takes_images)
 """Protocols by which images are sent."""
 IN_WORKER = (BackendKind.VLLM, BackendKind.VLLM_SERVER, BackendKind.TRANSFORMERS)
 """Models that run in, or under, the worker itself: local, and without an address."""
@@ -166,7 +167,7 @@ class Endpoint(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(takes_images=False)
-                | models.Q(kind__in=[BackendKind.OPENAI.value, BackendKind.ANTHROPIC.value]),
+                | models.Q(kind__in=[kind.value for kind in WITH_IMAGES]),
                 name="endpoint_images_known",
             ),
         ]

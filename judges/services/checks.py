@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 
 from annotation.kinds import KINDS
-from annotation.selectors.images import datasets_with_images
+from annotation.selectors.images import datasets_with_images, first_item_with_image
 from annotation.selectors.judging import GENERATION, ItemCounts, count_without_response
 from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
 from judges.backends.settings import check_key_variable
-from judges.models import BackendKind, Endpoint, Judge, Sweep
+from judges.models import WITH_IMAGES, BackendKind, Endpoint, Judge, Sweep
 from judges.selectors.items import judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
+from judges.strategies.asked import REQUEST_NAMES, imageless_requests, parts_of
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import checked_endpoint
 from judges.strategies.registry import strategy_info
@@ -43,14 +44,6 @@ CAPABILITIES: Mapping[BackendKind, frozenset[str]] = {
     BackendKind.TRANSFORMERS: _ALL | {"match"},
 }
 """The kinds of requests that a kind of endpoint can answer; whether its model can is the model's affair."""
-
-REQUEST_NAMES: Mapping[str, str] = {
-    "chat": "written answers",
-    "score": "likelihoods",
-    "embed": "embeddings",
-    "classify": "scores of a classifier",
-    "match": "token matches",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,7 @@ def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairin
 def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
     """Yield the requests of a judge, or of a member of it, that none of its endpoints can answer."""
     asked = judge_endpoints(judge)
-    for prefix, part in _parts(spec):
+    for prefix, part in parts_of(spec):
         own = [asked[prefix + role] for role in _own_roles(part) if prefix + role in asked]
         able = {request for endpoint in own for request in _capabilities(endpoint)}
         for request in sorted(strategy_info(part.strategy).requests - able):
@@ -135,13 +128,17 @@ def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
 
 def _blind(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
     """Yield why a judge with models can't see the images of a dataset."""
-    shown = f"'{dataset}' has images, and '{judge}'"
+    item = first_item_with_image(dataset)
+    named = f" (item '{item}')" if item else ""
+    shown = f"'{dataset}' has images{named}, and '{judge}'"
     for endpoint in {row.pk: row for row in judge_endpoints(judge).values()}.values():
-        if not endpoint.takes_images:
+        if endpoint.kind not in WITH_IMAGES:
+            label = BackendKind(endpoint.kind).label
+            yield f"{shown} asks the endpoint '{endpoint}', which takes texts alone ({label})."
+        elif not endpoint.takes_images:
             yield f"{shown} asks the endpoint '{endpoint}', whose models don't take images as far as it says."
-    asked = {request for _, part in _parts(spec) for request in strategy_info(part.strategy).requests}
-    for request in sorted(asked - {"chat"}):
-        yield f"{shown} asks for {REQUEST_NAMES[request]}, which can't be of images."
+    for request in imageless_requests(spec):
+        yield f"{shown} asks for {request}, which can't be of images."
 
 
 def _capabilities(endpoint: Endpoint) -> frozenset[str]:
@@ -151,13 +148,6 @@ def _capabilities(endpoint: Endpoint) -> frozenset[str]:
 
 def _own_roles(spec: JudgeSpec) -> list[str]:
     return [*([JUDGE] if spec.model else []), *spec.roles]
-
-
-def _parts(spec: JudgeSpec, prefix: str = "") -> Iterator[tuple[str, JudgeSpec]]:
-    if not spec.members:
-        yield prefix, spec
-    for key, member in spec.members.items():
-        yield from _parts(member, f"{prefix}{key}/")
 
 
 def _same_samples(judge: Judge, spec: JudgeSpec, sweep: Sweep) -> Iterator[str]:
@@ -248,7 +238,7 @@ def _check_references(
 
 def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
     """Yield that the dataset holds instructions whose answers the judge is shown as examples."""
-    shots = {shot["instruction"] for _, part in _parts(spec) for shot in part.shots}
+    shots = {shot["instruction"] for _, part in parts_of(spec) for shot in part.shots}
     n = count_with_texts(dataset, shots)
     if n:
         yield (

@@ -27,6 +27,7 @@ from annotation.importers.guessing import TableLook, table_look
 from annotation.importers.images import read_generic_with_images, table_and_images
 from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.importers.preview import items_shown, shown_document, shown_of
+from annotation.importers.rating_scales import scale_text
 from annotation.kinds.shown import ShownItem
 from annotation.models import User
 from annotation.selectors.datasets import dataset_exists, mapping_kept
@@ -222,7 +223,11 @@ def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
 
 
 def _found(look: TableLook, bundle: DatasetBundle | None, check: ImportCheck | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"columns": [{"name": one.name, "samples": one.samples} for one in look.columns]}
+    columns = [
+        {"name": one.name, "samples": one.samples} | ({"scale": scale_text(one.scale)} if one.scale else {})
+        for one in look.columns
+    ]
+    found: dict[str, Any] = {"columns": columns}
     if bundle is not None:
         found |= {
             "n_items": len(bundle.items),

@@ -137,7 +137,7 @@ def _check(endpoint: Endpoint) -> None:
             raise EndpointError("Batches are sent to one server: remove the addresses of its copies.")
         field = "takes_images"
         if endpoint.takes_images and endpoint.kind not in WITH_IMAGES:
-            raise EndpointError("Images are sent by OpenAI's and Anthropic's protocols only.")
+            raise EndpointError("Images are sent to servers and vendors, not to an engine in the worker.")
         field = "options"
         checked_options(endpoint.options)
     except EndpointError as error:
@@ -234,8 +234,8 @@ def backend_for(*, endpoint: Endpoint, model: ModelRef) -> Backend:
         options |= {"api_key_env": endpoint.api_key_env, "is_local": endpoint.is_local}
         if endpoint.addresses:
             options["addresses"] = tuple(endpoint.addresses)
-        if endpoint.takes_images:
-            options["images"] = image_folder().read
+    if endpoint.takes_images:
+        options["images"] = image_folder().read
     return create_backend(model.backend, endpoint=model.endpoint, options=options)
 
 

@@ -5,18 +5,28 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import numpy as np
 
+from annotation.domain.images import has_images
 from annotation.importers.build import AspectFields, BundleBuilder
 from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.generic import GenericRow, generic_rows, item_row_add, read_generic
-from annotation.importers.records import EMPTY, CategoriesRecord, CriterionRecord, InstructionRecord
+from annotation.importers.images import ImageAttaching, ImageFolder, table_and_images
+from annotation.importers.records import (
+    EMPTY,
+    CategoriesRecord,
+    CriterionRecord,
+    DatasetBundle,
+    InstructionRecord,
+)
 from judges.standalone.items import bundle_views, items_of_file
 from judges.strategies.types import ItemView
 
@@ -32,6 +42,29 @@ class ItemViews(Protocol):
     def __len__(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class OpenItems:
+    """The items of a kind in a file.
+
+    Attributes
+    ----------
+    n_others : int
+        Items of other kinds.
+    images : ImageAttaching
+        Where the images are that the file's items show.
+    """
+
+    views: ItemViews
+    n_others: int
+    images: ImageAttaching
+
+    def first_with_image(self) -> str:
+        """Return the name of the first item that shows an image; empty where none does."""
+        shown = (view.external_id for view in self.views if view_has_images(view))
+        return next(shown, "") if self.images.has_any else ""
+
+
+@contextmanager
 def items_open(
     path: Path,
     kind: str,
@@ -39,30 +72,65 @@ def items_open(
     systems: Collection[str] = (),
     mapping: Mapping[str, str] = EMPTY,
     limit: int | None = None,
-) -> tuple[ItemViews, int]:
-    """Check a file, and return its items of a kind and how many of other kinds it has.
+) -> Iterator[OpenItems]:
+    """Check a file, or a folder or zip archive of it and its images, and give its items of a kind.
 
     Rows are read one by one where each is an item by itself; a file is read whole where a judge reads other systems'
-    responses as references, or where several rows are one item.
+    responses as references, or where several rows are one item. Images are kept while the items are open.
 
     Raises
     ------
     ImportFileError
         Names the file, the line and the field.
     """
+    with images_open(path) as (table, images):
+        views, n_others = _views_of(table, kind, systems, mapping, limit, images)
+        yield OpenItems(views, n_others, images)
+
+
+@contextmanager
+def images_open(path: Path) -> Iterator[tuple[Path, ImageAttaching]]:
+    """Give the file of items at a path, and what stores its images for as long as it is open."""
+    with (
+        table_and_images(path) as (table, folder),
+        TemporaryDirectory(prefix="touchstone-images-") as kept,
+    ):
+        yield table, ImageAttaching(ImageFolder(Path(kept)), folder)
+
+
+def _views_of(
+    path: Path,
+    kind: str,
+    systems: Collection[str],
+    mapping: Mapping[str, str],
+    limit: int | None,
+    images: ImageAttaching,
+) -> tuple[ItemViews, int]:
     if not systems and path.suffix.lower() not in _WHOLE:
         _, long = generic_rows(path, mapping, Faults(1), each_row=True)
         if not long:
-            file = ItemFile(path, kind, mapping=mapping, limit=limit)
+            file = ItemFile(path, kind, mapping=mapping, limit=limit, images=images)
             return file, file.n_others
-    views, n_others = items_of_file(path, kind, systems=systems, mapping=mapping)
+    views, n_others = items_of_file(path, kind, systems=systems, mapping=mapping, images=images)
     return views[:limit], n_others
+
+
+def view_has_images(view: ItemView) -> bool:
+    """Whether a text of an item that a judge may be shown has images."""
+    shown = (view.instruction, view.context, view.reference or "", *view.responses)
+    spoken = (text for _, text in (*view.conversation, *view.references))
+    return any(map(has_images, (*shown, *spoken, *(aspect.text for aspect in view.aspects))))
 
 
 class ItemFile:
     """The items of a kind in a file of which each row is an item.
 
     Memory grows by some 24 bytes a row: what has to be compared between rows is kept as 64-bit digests.
+
+    Parameters
+    ----------
+    images : ImageAttaching, optional
+        Stores the images that rows show.
 
     Raises
     ------
@@ -71,9 +139,16 @@ class ItemFile:
     """
 
     def __init__(
-        self, path: Path, kind: str, *, mapping: Mapping[str, str] = EMPTY, limit: int | None = None
+        self,
+        path: Path,
+        kind: str,
+        *,
+        mapping: Mapping[str, str] = EMPTY,
+        limit: int | None = None,
+        images: ImageAttaching | None = None,
     ) -> None:
         self._path, self._kind, self._mapping, self._limit = path, kind, mapping, limit
+        self._images = images
         self._criteria: dict[str, CriterionRecord] = {}
         self._categories: tuple[CategoriesRecord | None, tuple[AspectFields, ...]] = (None, ())
         self._repeated: frozenset[str] = frozenset()
@@ -93,7 +168,7 @@ class ItemFile:
             builder, _ = self._read(row)
             if not builder.n_items:
                 continue
-            for view in bundle_views(builder.finish(self._path), self._kind):
+            for view in bundle_views(self._bundle(builder), self._kind):
                 place += 1
                 name = view.external_id
                 if name in self._repeated:
@@ -111,6 +186,10 @@ class ItemFile:
         self._categories = builder.categories, builder.shared_categories
         return builder, "id" in read.data
 
+    def _bundle(self, builder: BundleBuilder) -> DatasetBundle:
+        bundle = builder.finish(self._path)
+        return bundle if self._images is None else self._images.attach(bundle)
+
     def _checked(self) -> tuple[int, int]:
         """Read all rows once; returns how many items of the kind there are, and how many of others."""
         faults = Faults()
@@ -122,12 +201,14 @@ class ItemFile:
             n_faults = len(faults.errors)
             with faults:
                 builder, is_named = self._read(row)
-                if builder.n_items:
-                    (item,) = builder.finish(self._path).items
+                if builder.is_empty:
+                    continue
+                bundle = self._bundle(builder)
+                for item in bundle.items:
                     (ids if is_named else free).append(digest(item.external_id))
                     n += item.kind == self._kind
                     n_others += item.kind != self._kind
-                for about in builder.finish(self._path).instructions if not builder.is_empty else ():
+                for about in bundle.instructions:
                     keys.append(digest(about.key))
                     contents.append(digest(_content(about)))
             if len(faults.errors) > n_faults and row.has_criteria:

@@ -9,6 +9,7 @@ from annotation.domain.conversation import as_messages, context_for_judging
 from annotation.importers import ImportFileError, read_generic
 from annotation.importers.build import BundleBuilder
 from annotation.importers.generic import item_row_add
+from annotation.importers.images import ImageAttaching
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, Origin
 from annotation.importers.rows import Row
 from annotation.kinds import KINDS
@@ -22,6 +23,7 @@ def items_of_file(
     systems: Collection[str] = (),
     mapping: Mapping[str, str] = EMPTY,
     criteria: Sequence[CriterionRecord] = (),
+    images: ImageAttaching | None = None,
 ) -> tuple[list[ItemView], int]:
     """Return the items of a kind in a file, in its order, and how many of other kinds it has.
 
@@ -31,6 +33,8 @@ def items_of_file(
         Whose responses a judge reads as references.
     mapping : mapping of str to str
         The field of each column that has another name.
+    images : ImageAttaching, optional
+        Stores the images that are shown.
 
     Raises
     ------
@@ -38,6 +42,7 @@ def items_of_file(
         Names the file, the line and the field.
     """
     bundle = read_generic(path, criteria=criteria, mapping=mapping)
+    bundle = bundle if images is None else images.attach(bundle)
     views = list(bundle_views(bundle, kind, systems))
     return views, len(bundle.items) - len(views)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from annotation.domain.images import ImageReader
 from judges.backends.base import Backend
 from judges.backends.registry import backend_info, create_backend
 from judges.backends.settings import KEY_VARIABLES
@@ -38,6 +39,8 @@ class ModelAccess:
         Requests in flight.
     price_prompt, price_completion : float
         US dollars per million tokens.
+    images : callable, optional
+        The stored images that items show, by digest; None: the models take none.
     """
 
     api_key_env: str = ""
@@ -47,6 +50,7 @@ class ModelAccess:
     price_completion: float = 0.0
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
+    images: ImageReader | None = None
 
     @property
     def is_priced(self) -> bool:
@@ -76,6 +80,8 @@ class ModelAccess:
                 if self.api_key_env not in listed.split(","):
                     os.environ[KEY_VARIABLES] = ",".join(filter(None, (listed, self.api_key_env)))
                 options["api_key_env"] = self.api_key_env
+        if info.takes_images and self.images is not None:
+            options["images"] = self.images
         return create_backend(model.backend, endpoint=model.endpoint, options=options)
 
 

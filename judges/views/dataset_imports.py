@@ -25,7 +25,7 @@ from annotation.peers.formats import GENERIC
 from annotation.services.datasets import DatasetImportError
 from annotation.views.images import picture_response
 from annotation.views.item_preview import item_preview
-from judges.forms.dataset_import import MappingForm, field_choices, known_fields
+from judges.forms.dataset_import import MappingForm, field_choices, known_fields, scale_choices
 from judges.models import DatasetImport
 from judges.services.dataset_imports import (
     ERRORS,
@@ -174,6 +174,7 @@ def _page(request: ResearcherRequest, job: DatasetImport, form: MappingForm) -> 
         "form": form,
         "field_choices": field_choices,
         "known_fields": known_fields,
+        "scale_choices": scale_choices,
         "page_obj": first,
         "row_errors": import_errors(job, (first.number - 1) * ERRORS_PER_PAGE, ERRORS_PER_PAGE)
         if job.n_errors

@@ -49,8 +49,9 @@ def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScore
     """Score the judges of a kind on each item.
 
     *Rubric*: 1 minus the mean over criteria of the distance from people's mean (or the gold) rating, as a share of the
-    widest one; or the share of criteria within one point of it. *Checklist*: the share of the decided questions that
-    are answered as the target; items weigh as many as they have, so that the mean is that of all questions.
+    widest one; or the share of criteria that are near it on their scale. *Checklist*: the share of the decided
+    questions that are answered as the target; items weigh as many as they have, so that the mean is that of all
+    questions.
     *Importance*: (1 + rho) / 2 with Spearman's rho, averaged over people. *Answer ranking*: (1 + r) / 2 with Pearson's
     r, as in the comparison.
 

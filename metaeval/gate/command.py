@@ -17,9 +17,10 @@ from judges.standalone.commands.judge import (
     mapping_read,
     output_options,
 )
+from judges.standalone.item_files import OpenItems, images_open
 from judges.standalone.main import BROKEN, REFUSALS, CommandRefusedError, StandaloneCommand
 from judges.strategies.presentation import ORDERS
-from metaeval.gate.decision import GateOptions, GateOutcome, GateResult, decide
+from metaeval.gate.decision import GRADED, GateOptions, GateOutcome, GateResult, decide
 from metaeval.gate.gold import VerdictsRead, gold_read, verdicts_of_file
 from metaeval.gate.writing import WRITERS, gate_text, junit_of_error
 from metaeval.inputs import GOLD, PEOPLE
@@ -41,11 +42,19 @@ file, an option or an endpoint is wrong, or a judgment never came."""
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("judge", type=Path, help="a judge.json of a site, or a YAML of one's own")
         parser.add_argument(
-            "gold", type=Path, help="items with gold answers or labels, in the generic format"
+            "gold",
+            type=Path,
+            help="items with gold answers or labels, in the generic format; with images, a folder or zip archive",
         )
         asked = parser.add_argument_group("what is asked")
         asked.add_argument(
             "--min-agreement", type=float, help="the least agreement, accuracy or correlation, such as 0.8"
+        )
+        asked.add_argument(
+            "--figure",
+            default="",
+            help="hold it by this figure: one that ranks judges of the kind, or of graded preferences "
+            f"{' or '.join(GRADED)} (default: the one that ranks judges in a report)",
         )
         asked.add_argument(
             "--max-drop", type=float, help="the most points below the baseline, such as 2, on the same items"
@@ -123,6 +132,7 @@ def gate_result(options: argparse.Namespace) -> GateResult:
     asked = GateOptions(
         min_agreement=options.min_agreement,
         max_drop=options.max_drop,
+        figure=options.figure,
         against=options.against,
         annotators=options.annotators,
         confidence=options.confidence,
@@ -130,17 +140,22 @@ def gate_result(options: argparse.Namespace) -> GateResult:
     )
     document = judge_from_options(options)
     spec = document.spec
-    gold = gold_read(
-        options.gold, spec.kind, systems=tuple(spec.reference_systems()), mapping=mapping_read(options.map)
-    )
-    place = options.baseline or options.judge.with_suffix(".baseline.jsonl")
-    before = _baseline(place, options) if options.max_drop is not None else None
     with ExitStack() as stack:
+        table, images = stack.enter_context(images_open(options.gold))
+        gold = gold_read(
+            table,
+            spec.kind,
+            systems=tuple(spec.reference_systems()),
+            mapping=mapping_read(options.map),
+            images=images,
+        )
+        place = options.baseline or options.judge.with_suffix(".baseline.jsonl")
+        before = _baseline(place, options) if options.max_drop is not None else None
         verdicts = options.verdicts
         if verdicts is None:
             verdicts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "verdicts.jsonl"
         judging = argparse.Namespace(**vars(options) | {"out": str(verdicts), "items": options.gold})
-        if FileJudging(judging, document, list(gold.views)).judge():
+        if FileJudging(judging, document, OpenItems(gold.views, gold.n_others, images)).judge():
             raise CommandRefusedError("judging stopped before the end, so nothing can be said.")
         now = verdicts_of_file(verdicts, gold)
         if now.n_failed:

@@ -10,20 +10,25 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from metaeval.figures import FIGURES
-from metaeval.figures.figure import Figure, Unit
+from metaeval.figures.figure import Figure, KindFigures, Unit
+from metaeval.figures.graded import GradedSample
 from metaeval.figures.sample import item_means
 from metaeval.gate.gold import GoldFile
 from metaeval.inputs import GOLD, PEOPLE, Against, Inputs, JudgeAnswers, Options
 from metaeval.reports.content import build
 from metaeval.selection.verdict import Annotators
-from metaeval.stats import InvalidInputError, paired_difference
+from metaeval.stats import InvalidInputError, correlation_difference, paired_difference
+from metaeval.stats.crossed_sums import Linear
 from metaeval.stats.errors import quiet
 
+GRADED: Mapping[str, Linear] = MappingProxyType({"grade_spearman": "spearman", "grade_pearson": "pearson"})
+"""The figures of graded preferences that a judge may be held to, each a correlation."""
 LONGEST_PLAN = 1_000_000
 """More items than that are no plan: the figure is at the threshold."""
 
@@ -52,6 +57,9 @@ class GateOptions:
     max_drop : float or None
         By how much the figure may be below that of the baseline's verdicts on the same items, in points: 2 is two
         percentage points, or 0.02 of a correlation.
+    figure : str
+        By which figure it is held: one that ranks judges of the kind, or a correlation of graded preferences
+        (`GRADED`). Empty: the one that ranks judges in a report.
     against : {"people", "gold"} or None
         What the judge is held against; None: what more items have.
     annotators : {"these", "alike"}
@@ -64,6 +72,7 @@ class GateOptions:
 
     min_agreement: float | None = None
     max_drop: float | None = None
+    figure: str = ""
     against: Against | None = None
     annotators: Annotators = "these"
     confidence: float = 0.95
@@ -178,8 +187,14 @@ def decide(
     InvalidInputError
         There is nothing to hold the judge against, or the two have no item in common.
     """
+    kind = FIGURES[gold.kind].on(gold.scales)
+    if options.figure and options.figure not in (offered := figures_offered(kind)):
+        raise InvalidInputError(f"--figure: expected one of {', '.join(offered)}, got {options.figure}.")
+    against, primary = _graded_target(gold, options) if options.figure in GRADED else _target(gold, options)
+    if primary in GRADED and against == GOLD:
+        assert gold.graded_gold is not None
+        gold = replace(gold, labels=gold.graded_gold)
     inputs = gold.inputs(judge)
-    against, primary = _target(inputs, options)
     asked = Options(
         against=against,
         confidence=options.confidence,
@@ -187,7 +202,7 @@ def decide(
         seed=options.seed,
         annotators=options.annotators,
     )
-    figure = FIGURES[gold.kind].on(gold.scales).of_judges(primary)
+    figure = kind.of_judges(primary)
     remarks = []
     with quiet():
         checks = []
@@ -227,8 +242,31 @@ def _worst(outcomes: list[GateOutcome]) -> GateOutcome:
     return GateOutcome.TRUSTED if outcomes else GateOutcome.INCONCLUSIVE
 
 
-def _target(inputs: Inputs, options: GateOptions) -> tuple[Against, str]:
-    """What the judge is held against, and by which figure: the one that ranks judges in a report."""
+def figures_offered(kind: KindFigures) -> tuple[str, ...]:
+    """Return the figures that a judge of a kind may be held to: those that rank judges, and those of grades."""
+    graded = (figure.name for figure in kind.judges if figure.name in GRADED)
+    return tuple(dict.fromkeys([*kind.primaries, *graded]))
+
+
+def _graded_target(gold: GoldFile, options: GateOptions) -> tuple[Against, str]:
+    """Whose grades the judge's are held against: those of more items."""
+    known = {
+        PEOPLE: gold.labels.grades is not None and len(np.unique(gold.labels.item)),
+        GOLD: gold.graded_gold is not None and len(gold.graded_gold.item),
+    }
+    wanted: list[Against] = [options.against] if options.against else [PEOPLE, GOLD]
+    best = max(wanted, key=lambda against: int(known[against]))
+    if not known[best]:
+        raise InvalidInputError(
+            f"{gold.path.name}: --figure {options.figure}: expected labels or gold answers that say how strong a "
+            'preference is, such as {"choice": 1, "strength": "much"}, found none.'
+        )
+    return best, options.figure
+
+
+def _target(gold: GoldFile, options: GateOptions) -> tuple[Against, str]:
+    """What the judge is held against, and by which figure: the one that ranks judges in a report, or is asked for."""
+    inputs = gold.inputs()
     kind = FIGURES[inputs.kind].on(inputs.scales)
     wanted: list[Against] = [options.against] if options.against else list(inputs.targets())
     best: tuple[int, Against, str] | None = None
@@ -237,7 +275,9 @@ def _target(inputs: Inputs, options: GateOptions) -> tuple[Against, str]:
         # Figures of gold alone count for gold, the others for what the option says, where the kind has the option.
         names = [name for name in kind.primaries if kind.of_judges(name).of_gold == (against == GOLD)]
         if "against" in kind.options:
-            names = list(kind.primaries[:1])
+            names = list(kind.primaries)
+        if options.figure:
+            names = [name for name in names if name == options.figure]
         for name in names[:1]:
             n = int(sample.has_target(name).sum())
             if n and (best is None or n > best[0]):
@@ -276,7 +316,10 @@ def _drop(inputs: Inputs, asked: Options, figure: Figure, threshold: float) -> G
     """The baseline minus the judge, on the items that both judged."""
     sample = FIGURES[inputs.kind].sample(inputs, asked)
     judge, baseline = inputs.judges
-    now, before = (item_means(figure.function(one)) for one in sample.judges)
+    if figure.name in GRADED:
+        now, before = (one.grade for one in sample.judges)
+    else:
+        now, before = (item_means(figure.function(one)) for one in sample.judges)
     shared = ~np.isnan(now) & ~np.isnan(before)
     if not shared.any():
         raise InvalidInputError(
@@ -284,6 +327,17 @@ def _drop(inputs: Inputs, asked: Options, figure: Figure, threshold: float) -> G
         )
     if asked.annotators == "alike" and asked.against == PEOPLE:
         found = sample.difference_alike(figure.name, 1, 0, shared, asked.confidence)
+    elif figure.name in GRADED:
+        assert isinstance(sample, GradedSample)
+        found = correlation_difference(
+            before,
+            now,
+            sample.mean_grade,
+            method=GRADED[figure.name],
+            resamples=sample.resamples,
+            confidence=asked.confidence,
+            weights=sample.drawn,
+        )
     else:
         found = paired_difference(
             before,
@@ -302,7 +356,7 @@ def _drop(inputs: Inputs, asked: Options, figure: Figure, threshold: float) -> G
         low=math.nan if found is None else found.low,
         high=math.nan if found is None else found.high,
         threshold=threshold,
-        n=int(shared.sum()),
+        n=int(shared.sum()) if found is None else found.n,
         outcome=GateOutcome.INCONCLUSIVE,
         reason="" if found is None else found.reason or "",
     )

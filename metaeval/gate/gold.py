@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,28 @@ import numpy as np
 from annotation.domain.scales import Scale
 from annotation.importers import DatasetBundle, ImportFileError, read_generic
 from annotation.importers.errors import quoted
+from annotation.importers.images import ImageAttaching
 from annotation.importers.records import EMPTY, CriterionRecord
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
+from judges.engine.codec import PARSED
 from judges.standalone.items import bundle_views
 from judges.standalone.verdicts import verdict_read
 from judges.strategies.contents import item_content_hash
 from judges.strategies.types import ItemView
 from metaeval.figures.answers import judge_answers, judgment_columns
-from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, StoredItem, columns_of, items_make
+from metaeval.figures.grades import label_grades
+from metaeval.inputs import (
+    GOLD,
+    Floats,
+    Inputs,
+    Items,
+    JudgeAnswers,
+    Labels,
+    StoredItem,
+    columns_of,
+    items_make,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +47,8 @@ class GoldFile:
         The items as a judge sees them, in the order of `items`.
     n_others : int
         Items of other kinds, which are left out.
+    graded_gold : Labels or None
+        Gold answers that say how strong a preference is, as the labels of one annotator; None where none does.
     """
 
     path: Path
@@ -45,6 +60,12 @@ class GoldFile:
     n_others: int = 0
     scheme: CategoryScheme = UNORDERED
     scales: tuple[Scale, ...] = ()
+    graded_gold: Labels | None = None
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether a label or a gold answer says how strong a preference is."""
+        return self.labels.grades is not None or self.graded_gold is not None
 
     def inputs(self, *judges: JudgeAnswers) -> Inputs:
         """Return what figures are computed from."""
@@ -63,16 +84,28 @@ class GoldFile:
 
 
 def gold_read(
-    path: Path, kind: str, *, systems: tuple[str, ...] = (), mapping: Mapping[str, str] = EMPTY
+    path: Path,
+    kind: str,
+    *,
+    systems: tuple[str, ...] = (),
+    mapping: Mapping[str, str] = EMPTY,
+    images: ImageAttaching | None = None,
 ) -> GoldFile:
     """Read the items of a kind with their gold answers and labels, from a file of the generic format.
+
+    Parameters
+    ----------
+    images : ImageAttaching, optional
+        Stores the images that items show.
 
     Raises
     ------
     ImportFileError
-        Names the file, the row and the field; also where no item has a gold answer, and none has two labels.
+        Names the file, the row and the field; also where no item has a gold answer, two labels, or a label that
+        says how strong a preference is.
     """
     bundle = read_generic(path, mapping=mapping)
+    bundle = bundle if images is None else images.attach(bundle)
     views = tuple(bundle_views(bundle, kind, systems))
     if not views:
         raise ImportFileError(
@@ -82,7 +115,7 @@ def gold_read(
     items = items_make(of_kind, _rows(bundle, of_kind, views))
     labels = _labels(bundle, of_kind, items)
     given = np.bincount(labels.item, minlength=len(items)) if len(labels) else np.zeros(len(items))
-    if not items.has_gold.any() and not (given > 1).any():
+    if not items.has_gold.any() and not (given > 1).any() and labels.grades is None:
         raise ImportFileError(
             path, None, "gold", "expected gold answers, or items with the labels of two annotators or more."
         )
@@ -93,7 +126,16 @@ def gold_read(
     )
     scheme = UNORDERED if bundle.categories is None else bundle.categories.scheme
     return GoldFile(
-        path, kind, views, items, labels, criteria, len(bundle.items) - len(views), scheme, scales
+        path,
+        kind,
+        views,
+        items,
+        labels,
+        criteria,
+        len(bundle.items) - len(views),
+        scheme,
+        scales,
+        _graded_gold(of_kind, items, [item.gold for item in bundle.items if item.kind == kind]),
     )
 
 
@@ -103,8 +145,9 @@ def _criteria(bundle: DatasetBundle) -> list[CriterionRecord]:
 
 def _rows(bundle: DatasetBundle, kind: ItemKind, views: tuple[ItemView, ...]) -> list[StoredItem]:
     records = [item for item in bundle.items if item.kind == kind.name]
-    # Instructions are numbered by first appearance, as in a database.
-    numbers: dict[str, str] = {}
+    # Instructions are numbered by first appearance, as in a database, and those that differ in their aspects are one.
+    numbers: dict[object, str] = {}
+    is_whole = kind.parts != "aspects"
     found = []
     for record, view in zip(records, views, strict=True):
         if kind.parts == "aspects":
@@ -116,7 +159,9 @@ def _rows(bundle: DatasetBundle, kind: ItemKind, views: tuple[ItemView, ...]) ->
         found.append(
             StoredItem(
                 external_id=view.external_id,
-                cluster=numbers.setdefault(record.instruction, str(len(numbers))),
+                cluster=numbers.setdefault(
+                    record.instruction if is_whole else (view.instruction, view.context), str(len(numbers))
+                ),
                 category=view.category,
                 subset=view.subset,
                 parts=parts,
@@ -137,14 +182,39 @@ def _labels(bundle: DatasetBundle, kind: ItemKind, items: Items) -> Labels:
     item = np.array([place[each.item] for each in records], dtype=np.intp)
     numbers: dict[str, int] = {}
     stored = [_column(kind, each.value) for each in records]
+    values = columns_of(kind, stored, [items.parts[k] for k in item], items.width)
+    groups = [each.annotator.rpartition("/")[0] for each in records]
     return Labels(
         item=item,
         annotator=np.array(
             [numbers.setdefault(each.annotator, len(numbers)) for each in records], dtype=np.intp
         ),
-        values=columns_of(kind, stored, [items.parts[k] for k in item], items.width),
+        values=values,
         simulated=np.array([each.is_simulated for each in records], dtype=np.bool_),
+        grades=_grades(kind, values, [each.value for each in records], groups),
     )
+
+
+def _graded_gold(kind: ItemKind, items: Items, gold: Sequence[Any]) -> Labels | None:
+    known = [k for k, value in enumerate(gold) if value is not None]
+    item = np.array(known, dtype=np.intp)
+    values = items.gold[item]
+    grades = _grades(kind, values, [gold[k] for k in known], [GOLD] * len(known))
+    if grades is None:
+        return None
+    alone = np.zeros(len(known), dtype=np.intp)
+    return Labels(item, alone, values, simulated=np.zeros(len(known), dtype=np.bool_), grades=grades)
+
+
+def _grades(kind: ItemKind, values: Floats, stored: Sequence[Any], groups: Sequence[str]) -> Floats | None:
+    if kind.scale != "preference" or not len(values):
+        return None
+    graded = [value if _says_how_strong(value) else None for value in stored]
+    return label_grades(values[:, 0], graded, groups)
+
+
+def _says_how_strong(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value.keys() & {"strength", "grade"})
 
 
 def _column(kind: ItemKind, value: Any) -> Any:
@@ -194,6 +264,7 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
     rows: list[tuple[Any, ...]] = []
     seen: set[tuple[str, int]] = set()
     judge: dict[str, Any] = {}
+    graded: list[tuple[int, int, Any]] = []
     missed: dict[str, set[str]] = defaultdict(set)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -222,6 +293,8 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
                 )
             seen.add((name, row["order"]))
             value = row.get("choice") if of_kind.column == "choice" else row.get("value")
+            if row.get("status") == PARSED and isinstance(row.get("value"), Mapping):
+                graded.append((k, row["order"], row["value"]))
             cost, latency = row.get("cost") or 0.0, row.get("latency_ms") or 0.0
             rows.append((k, row["order"], value, row.get("status"), cost, latency, row.get("probability")))
     if not rows:
@@ -237,5 +310,6 @@ def verdicts_of_file(path: Path, gold: GoldFile) -> VerdictsRead:
         backend="",
         model=str(judge.get("model", "")),
         strategy=str(judge.get("strategy", "")),
+        graded=graded if gold.is_graded else None,
     )
     return VerdictsRead(answers, len(missed["texts"]), len(missed["unknown"]))

@@ -141,11 +141,11 @@ def resampled(kind: str, role: str) -> dict[str, Any]:
     All judges judged these, and there is something to compare them with: two labels of a pair, a majority of a
     question, a label, or a gold answer.
     """
-    asked = scored(kind, role)
+    asked = scoring_asked(kind, role)
     return asked | {"has": ["all_judges", *asked["has"]], "sort": "disagreement"}
 
 
-def scored(kind: str, role: str) -> dict[str, Any]:
+def scoring_asked(kind: str, role: str) -> dict[str, Any]:
     """The filter, but for the judge, of the items on which a choice scores it: there is something to compare with."""
     asked: dict[str, Any] = {"has": [], "sort": "disagreement" if role == PEOPLE else "wrong"}
     if kind_of(kind).presented:

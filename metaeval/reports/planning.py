@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
 import numpy as np
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.figures import FIGURES
 from metaeval.figures.planned import planned_figures
@@ -67,11 +69,11 @@ _CAUTION = (
 )
 
 
-def plan_words(kind: str) -> PlanWords:
-    """The figures that choose a judge of a kind, as the registry has them, and what they are compared with."""
+def plan_words(kind: str, scales: Sequence[Scale] = ()) -> PlanWords:
+    """The figures that choose a judge of a kind, and what they are compared with; of rubrics on these scales."""
     if kind_of(kind).presented:
         return _PAIRS
-    figures = FIGURES[kind]
+    figures = FIGURES[kind].on(scales)
     own, beside = figures.of_judges(figures.primaries[0]), figures.of_judges("minus_people")
     return PlanWords(
         {
@@ -131,6 +133,12 @@ class PlanAsked:
     orders: int
     currency: str = "$"
     kind: str = DEFAULT_KIND
+    scales: tuple[Scale, ...] = ()
+
+    @property
+    def words(self) -> PlanWords:
+        """What the figures are called, and what they mean."""
+        return plan_words(self.kind, self.scales)
 
     @property
     def level(self) -> str:
@@ -192,9 +200,7 @@ def plan_page(model: AgreementModel, asked: PlanAsked) -> PlanPage:
         The model doesn't know the figure, or no design is possible.
     """
     if asked.figure not in model.figures:
-        raise ReportError(
-            f"Nothing is assumed of this figure: {plan_words(asked.kind).figures[asked.figure]}."
-        )
+        raise ReportError(f"Nothing is assumed of this figure: {asked.words.figures[asked.figure]}.")
     rows = []
     for items, labels, people in product(asked.items, asked.labels, asked.people):
         if labels <= people:

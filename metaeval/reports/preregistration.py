@@ -57,7 +57,7 @@ def preregistration_document(
         Labels that there are at this moment.
     """
     design = row.design
-    words = plan_words(asked.kind)
+    words = asked.words
     return {
         "schema": SCHEMA,
         "software": software_version(),

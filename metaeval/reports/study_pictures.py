@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from annotation.domain.scales import Scale
 from metaeval.figures import FIGURES
 from metaeval.pictures.curves import CurveAxes, CurvePoint, curve_spec
 from metaeval.pictures.picture import Picture, PictureColumn
@@ -13,7 +14,9 @@ EstimateAt = tuple[int, dict[str, float | None]]
 """After how many instructions, and the estimate as JSON values."""
 
 
-def study_pictures(kind: str, looks: Sequence[EstimateAt]) -> tuple[Picture, ...]:
+def study_pictures(
+    kind: str, looks: Sequence[EstimateAt], scales: Sequence[Scale] = ()
+) -> tuple[Picture, ...]:
     """Agreement as instructions were finished, with its confidence sequence; none before the first is finished."""
     known = [
         (n, value, estimate["low"], estimate["high"])
@@ -22,7 +25,7 @@ def study_pictures(kind: str, looks: Sequence[EstimateAt]) -> tuple[Picture, ...
     ]
     if not known:
         return ()
-    figures = FIGURES[kind]
+    figures = FIGURES[kind].on(scales)
     figure = figures.of_people(figures.of_everyone)
     points = [
         CurvePoint(

@@ -28,7 +28,7 @@ def labels_counted(
     return labels.order_by("item__position", "item_id", "pk")
 
 
-def annotators_of(report: Report, content: ReportContent, reader: User | None) -> dict[int, str]:
+def annotators_linked(report: Report, content: ReportContent, reader: User | None) -> dict[int, str]:
     """By their number in a report the pseudonyms of its annotators.
 
     Empty where the labels that this person sees are no longer those of the report: a number may then be somebody

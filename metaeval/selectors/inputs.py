@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
 from annotation.selectors.datasets import items_of, response_lengths, scales_of
+from annotation.selectors.instructions import instruction_clusters
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
@@ -131,8 +132,10 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
     lengths, tree = _lengths(dataset, kind), _tree(dataset) if kind.parts == "aspects" else {}
     # Instructions are numbered by first appearance: a name that any database gives them.
     numbers: dict[int, str] = {}
-    for row in rows:
-        numbers.setdefault(row["instruction_id"], str(len(numbers)))
+    same = instruction_clusters(dataset, kind.name)
+    clusters = [same.get(row["instruction_id"], row["instruction_id"]) for row in rows]
+    for cluster in clusters:
+        numbers.setdefault(cluster, str(len(numbers)))
     if kind.parts == "aspects":
         parts = [tuple(tree.get(row["instruction_id"], ())) for row in rows]
     elif kind.parts == "responses":
@@ -144,7 +147,7 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
         [
             StoredItem(
                 external_id=row["external_id"],
-                cluster=numbers[row["instruction_id"]],
+                cluster=numbers[cluster],
                 category=row["instruction__category"],
                 subset=row["instruction__subset"],
                 parts=names,
@@ -153,7 +156,7 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
                 lengths=lengths.get(row["pk"], ()),
                 parents=tuple(tree.get(row["instruction_id"], {}).values()),
             )
-            for row, names in zip(rows, parts, strict=True)
+            for row, names, cluster in zip(rows, parts, clusters, strict=True)
         ],
     )
 

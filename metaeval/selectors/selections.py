@@ -1,16 +1,21 @@
 """From rows to what a choice of a judge is computed from."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
 from django.db.models import Count, Exists, OuterRef, Q
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.anytime import items_finished
-from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of, version_condition
+from annotation.selectors.datasets import (
+    datasets_by_name,
+    items_of,
+    scales_rated,
+    version_condition,
+)
+from annotation.selectors.instructions import instruction_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge
 from judges.selectors.stored import judges_known, judgments_on
@@ -42,6 +47,8 @@ class SweptDataset:
         Items with labels of enough people to compare judges with: two of pairs, as agreement leaves one out, else one.
     is_judged : bool
         Whether a judge of the sweep has judged any item of the kind.
+    scales : tuple of Scale
+        Of rubrics, those of the criteria.
     """
 
     pk: int
@@ -51,6 +58,7 @@ class SweptDataset:
     n_gold: int
     n_labelled: int
     is_judged: bool
+    scales: tuple[Scale, ...] = ()
 
     @property
     def is_full(self) -> bool:
@@ -95,6 +103,7 @@ def swept_datasets(sweep: SweepView, kind: str = DEFAULT_KIND) -> list[SweptData
             *sizes[row.pk],
             _n_labelled(row.pk, kind, sweep.reader),
             row.is_judged,
+            scales_rated(row, kind),
         )
         for row in datasets
     ]
@@ -215,15 +224,7 @@ def _where(judge: Judge) -> tuple[bool | None, bool | None]:
 
 
 def _instruction_names(dataset: Dataset, kind: str) -> dict[str, str]:
-    """By external id of an item, a name of its instruction: the hash of what is asked, text and context.
-
-    Two rows that ask the same are one instruction, in one dataset or in two, so that they are held out together.
-    Where nothing is written, each row is its own.
-    """
-    names: dict[int, str] = {}
-    rows = instructions_of(dataset).values_list("pk", "external_id", "text", "context", "conversation")
-    for pk, external_id, *asked in rows.iterator(chunk_size=2_000):
-        content = asked if any(asked) else [dataset.name, external_id]
-        names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
+    """By external id of an item, a name of its instruction, so that items that ask the same are held out together."""
+    names = instruction_names(dataset)
     items = items_of([dataset], kind).values_list("external_id", "instruction_id")
     return {external_id: names[instruction_id] for external_id, instruction_id in items}

@@ -13,7 +13,7 @@ from judges.selectors.item_addresses import items_url
 from judges.selectors.stored import judges_known
 from metaeval.inputs import PEOPLE
 from metaeval.reports import figures
-from metaeval.reports.behind import behind, scored
+from metaeval.reports.behind import behind, scoring_asked
 from metaeval.reports.changes import Leaf, leaf_text
 from metaeval.reports.report import ReportContent
 from metaeval.reports.selection.report import StandingEntry
@@ -69,7 +69,7 @@ def score_items(  # of a dataset of a choice, by its name and role
     judged_by: Sequence[int] = (),
 ) -> str:
     """The address of the items on which a choice scores a judge: those that all of `judged_by` judged."""
-    asked = scored(kind, role)
+    asked = scoring_asked(kind, role)
     asked["has"] = ["judgment", *asked["has"]]
     came_from = figures.cell_query("", estimate, "percent")
     return items_url(dataset, kind=kind, judge=fingerprint, judged_by=judged_by, **asked, **came_from)

@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.datasets import datasets_visible_to, scales_rated
 from metaeval.inputs import Inputs
 from metaeval.pictures.picture import Picture
 from metaeval.planning_forms import PlanForm, PreregistrationForm
 from metaeval.reports.errors import ReportError
-from metaeval.reports.planning import money_next, pilot_model, plan_page, plan_words
+from metaeval.reports.planning import money_next, pilot_model, plan_page
 from metaeval.reports.planning_pictures import plan_pictures
 from metaeval.reports.preregistration import day_text, preregistration_facts
 from metaeval.reports.preregistration_file import preregistration_markdown
@@ -55,7 +55,7 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
         except ReportError as refused:
             context["error"] = str(refused)
         else:
-            words = plan_words(asked.kind)
+            words = asked.words
             context |= {"page": page, "estimand": words.estimands[asked.figure], "point": words.point}
             context["caution"] = words.caution if inputs is not None else ""
             query = context["query"] = form.query()
@@ -185,6 +185,7 @@ def plan_form(request: ResearcherRequest, dataset: Dataset) -> tuple[PlanForm, I
         PlanForm(
             given,
             kind=pilots.kind,
+            scales=scales_rated(dataset, pilots.kind),
             kinds=pilots.kinds,
             pilots=pilots.choices,
             judges=judges,

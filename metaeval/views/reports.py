@@ -29,7 +29,7 @@ from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.typesetting import MissingPdfError
-from metaeval.selectors.annotators import annotators_of
+from metaeval.selectors.annotators import annotators_linked
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import (
     ReportTarget,
@@ -191,7 +191,7 @@ def _body(request: ResearcherRequest, report: Report, context: dict[str, Any]) -
     study = "" if report.study is None else report.study.slug
     stored = sha256(json.dumps(report.content).encode("ascii")).hexdigest()
     content: ReportContent = context["content"]
-    names = annotators_of(report, content, reader_of(request.user))
+    names = annotators_linked(report, content, reader_of(request.user))
 
     def rendered() -> SafeString:
         annotators = [(row, names.get(row.number, "")) for row in content.people.annotators]

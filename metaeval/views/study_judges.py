@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Study
 from annotation.selectors.agreement import agreement_so_far
+from annotation.selectors.datasets import scales_rated
 from annotation.selectors.overview import study_get_for
 from metaeval.figures.estimates import plain
 from metaeval.pictures.picture import Picture
@@ -54,7 +55,8 @@ def _study(request: ResearcherRequest, slug: str) -> Study:
 
 def _pictures(study: Study) -> tuple[Picture, ...]:
     looks = agreement_so_far(study).over_time
-    return study_pictures(study.kind, [(look.n_instructions, plain(look.estimate)) for look in looks])
+    shown = [(look.n_instructions, plain(look.estimate)) for look in looks]
+    return study_pictures(study.kind, shown, scales_rated(study.dataset, study.kind))
 
 
 @never_cache

@@ -10,11 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.images import ImageReader
 from annotation.importers.fields import KEEP, LEAVE_OUT
 from annotation.kinds import KINDS
 from judges.engine.works import Row, Sink
 from judges.services.judge_files import judge_of_file
-from judges.standalone.item_files import ItemViews, items_open
+from judges.standalone.images import refuse_unseen
+from judges.standalone.item_files import OpenItems, items_open
 from judges.standalone.main import CommandRefusedError, StandaloneCommand
 from judges.standalone.parquet import parquet_of_lines
 from judges.standalone.progress import ProgressLine
@@ -43,7 +45,9 @@ Exit codes: 0 everything is judged; 1 it stopped before the end (a budget, an en
 2 an option is wrong; 3 a file or the judge is."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("items", type=Path, help="the file of items")
+        parser.add_argument(
+            "items", type=Path, help="the file of items, or a folder or zip archive of it and its images"
+        )
         parser.add_argument(
             "--out",
             required=True,
@@ -70,16 +74,19 @@ Exit codes: 0 everything is judged; 1 it stopped before the end (a budget, an en
                 f"'{spec.strategy}' is a contestant, which answers instructions and judges nothing."
             )
         mapping = mapping_read(options.map)
-        items, n_others = items_open(
-            options.items, spec.kind, systems=spec.reference_systems(), mapping=mapping, limit=options.limit
-        )
-        if not len(items):
-            raise CommandRefusedError(
-                f"{options.items}: expected items of the kind '{spec.kind}', which this judge judges."
-            )
-        if n_others:
-            _tell(f"{n_others:,} items of other kinds are left out: the judge judges '{spec.kind}'.")
-        return FileJudging(options, document, items).judge()
+        systems = spec.reference_systems()
+        with items_open(
+            options.items, spec.kind, systems=systems, mapping=mapping, limit=options.limit
+        ) as items:
+            if not len(items.views):
+                raise CommandRefusedError(
+                    f"{options.items}: expected items of the kind '{spec.kind}', which this judge judges."
+                )
+            if items.n_others:
+                _tell(
+                    f"{items.n_others:,} items of other kinds are left out: the judge judges '{spec.kind}'."
+                )
+            return FileJudging(options, document, items).judge()
 
 
 class FileJudging:
@@ -91,9 +98,13 @@ class FileJudging:
         What `judge_options` (or `access_options`) and `output_options` read, and ``items``, ``orders`` and ``seed``.
     """
 
-    def __init__(self, options: argparse.Namespace, document: JudgeDocument, items: ItemViews) -> None:
-        self.options, self.document, self.items = options, document, items
-        self.access = access_from_options(options)
+    def __init__(self, options: argparse.Namespace, document: JudgeDocument, items: OpenItems) -> None:
+        self.options, self.document, self.items = options, document, items.views
+        if shown := items.first_with_image():
+            refuse_unseen(
+                document.spec, f"{options.items}: item '{shown}'", takes_images=options.takes_images
+            )
+        self.access = access_from_options(options, items.images.images.read)
         self.is_parquet = options.out.endswith(".parquet")
         self.path = (
             None if options.out == PIPE else Path(f"{options.out}.jsonl" if self.is_parquet else options.out)
@@ -272,6 +283,9 @@ def access_options(parser: argparse.ArgumentParser) -> None:
     reached.add_argument(
         "--timeout", type=float, default=120.0, help="seconds for one request (default: 120)"
     )
+    reached.add_argument(
+        "--takes-images", action="store_true", help="they take images, and see those that items show"
+    )
     reached.add_argument("--price-prompt", type=float, default=0.0, help="US dollars per million tokens")
     reached.add_argument("--price-completion", type=float, default=0.0, help="US dollars per million tokens")
     reached.add_argument("--requests-per-minute", type=int)
@@ -284,8 +298,8 @@ def access_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def access_from_options(options: argparse.Namespace) -> ModelAccess:
-    """Return how the models are reached."""
+def access_from_options(options: argparse.Namespace, images: ImageReader) -> ModelAccess:
+    """Return how the models are reached; `images` reads those that items show."""
     if options.budget is not None and not (options.price_prompt or options.price_completion):
         raise CommandRefusedError(
             "--budget: needs --price-prompt or --price-completion, or name --budget-tokens."
@@ -298,6 +312,7 @@ def access_from_options(options: argparse.Namespace) -> ModelAccess:
         price_completion=options.price_completion,
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
+        images=images if options.takes_images else None,
     )
 
 

@@ -105,6 +105,8 @@ class DatasetInputs:
         By item when its labels were all there, as `metaeval.selection.anytime` reads it; empty where no study asks.
     most : tuple of float
         By item the most that it can weigh, whatever is labeled; empty where items weigh the same.
+    scales : tuple of mapping
+        Of rubrics, the scale of each criterion as JSON; empty where all are 1 to 5.
     """
 
     judged: JudgedDataset
@@ -120,6 +122,7 @@ class DatasetInputs:
     keeps_people_apart: bool = False
     arrival: tuple[int, ...] = ()
     most: tuple[float, ...] = ()
+    scales: tuple[Mapping[str, Any], ...] = ()
 
     def rows(self) -> list[object]:
         """What the hash of a choice covers of it."""
@@ -129,6 +132,8 @@ class DatasetInputs:
             del whole["arrival"]
         if not self.arrival or not self.most:
             del whole["most"]
+        if not self.scales:
+            del whole["scales"]
         judged = {
             each.name: _digest(getattr(self.judged, each.name))
             for each in fields(self.judged)
@@ -232,6 +237,7 @@ def dataset_inputs(
         is_weighted=part.role == "people" and inputs.weights is not None,
         keeps_people_apart=apart,
         most=_most(inputs, part.role),
+        scales=tuple(inputs.scales_json()),
     )
 
 

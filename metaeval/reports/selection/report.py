@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.reports.anytime import AnytimeEntry, anytime_row
 from metaeval.reports.json_values import json_of, read_as
@@ -139,7 +140,8 @@ class SelectionReport:
     """All that a choice says; see `metaeval.selection.Selection` for what its figures are.
 
     ``promoted`` is there in what a decision keeps: which judge was promoted, and what its figures were. ``planned`` is
-    there where a preregistration was named: what was planned, and what was kept of it.
+    there where a preregistration was named: what was planned, and what was kept of it. ``scales`` are those of the
+    criteria of all datasets, each once, where one is not 1 to 5.
     """
 
     inputs_hash: str
@@ -176,6 +178,7 @@ class SelectionReport:
     anytime: tuple[AnytimeEntry, ...] = ()
     promoted: Mapping[str, Any] | None = None
     planned: Mapping[str, Any] | None = None
+    scales: tuple[Mapping[str, Any], ...] = ()
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -192,9 +195,15 @@ class SelectionReport:
         for name in ("promoted", "planned"):
             if getattr(self, name) is None:
                 del found[name]
-        if not self.anytime:
-            del found["anytime"]
+        for name in ("anytime", "scales"):
+            if not getattr(self, name):
+                del found[name]
         return found
+
+    @property
+    def rated_on(self) -> tuple[Scale, ...]:
+        """Of rubrics the scales of the criteria of all datasets; none where all are 1 to 5."""
+        return tuple(map(Scale.of_json, self.scales))
 
     @property
     def of_pairs(self) -> bool:
@@ -282,6 +291,7 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             "software": {"name": "touchstone", "version": software_version()},
             "kind": criteria.kind,
             "figure": criteria.figure,
+            "scales": [dict(scale) for scale in _scales(inputs)],
             "sweep": dict(inputs.sweep),
             "options": {
                 **asdict(inputs.options),
@@ -301,6 +311,14 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             ],
         }
     )
+
+
+def _scales(inputs: SelectionInputs) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for scale in (scale for part in inputs.parts for scale in part.scales or [{}]):
+        if scale not in found:
+            found.append(scale)
+    return found if any(found) else []
 
 
 def _anytime(inputs: SelectionInputs, found: Selection) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.figures import FIGURES, ScoreWords
 from metaeval.reports.figures import full_text, value_text
@@ -11,9 +12,9 @@ from metaeval.reports.selection.report import FigureJson, SelectionReport, Viola
 from metaeval.selection.types import Constraints
 
 
-def score_words(kind: str, figure: str = "") -> ScoreWords:
-    """The words of a kind whose judges are ranked by a figure, the first of the kind by default."""
-    words = FIGURES[kind].scores
+def score_words(kind: str, figure: str = "", scales: Sequence[Scale] = ()) -> ScoreWords:
+    """The words of a kind whose judges are ranked by a figure, the first of the kind by default, on these scales."""
+    words = FIGURES[kind].on(scales).scores
     return words.get(figure) or next(iter(words.values()))
 
 
@@ -99,7 +100,7 @@ def violations_words(violations: Sequence[ViolationEntry]) -> tuple[str, ...]:
 
 def words_of(report: SelectionReport) -> ScoreWords:
     """The words for the kind of a choice."""
-    return score_words(report.kind, report.figure)
+    return score_words(report.kind, report.figure, report.rated_on)
 
 
 def objective_words(report: SelectionReport) -> str:

@@ -70,6 +70,36 @@ class TestGuesses:
         assert bundle.labels[1].value == {"ratings": {"coherence": 2, "is-fluent": 4}}
         assert bundle.labels[1].annotator == "w1"
 
+    def test_each_column_of_ratings_has_a_scale_of_its_own(self, tmp_path: Path) -> None:
+        seen = {
+            "helpfulness": ((0, 4, 3, 4), {"low": 0, "high": 4}),
+            "overall score": ((9, 0, 10, 7), {"low": 0, "high": 10}),
+            "fluency": ((6, 2, 7, 1), {"low": 1, "high": 7}),
+            "quality": ((55, 80, 0, 95), {"low": 0, "high": 100}),
+            "is_correct": ((1, 0, 1, 1), "pass_fail"),
+            "safe": (("pass", "fail", "pass", "pass"), "pass_fail"),
+            "Tone (1-9)": ((3, 4, 5, 2), {"low": 1, "high": 9}),
+            "verbosity": ((1, 2, 5, 4), None),
+            "words": ((120, 80, 90, 70), "-"),
+            "from_web": ((0, 1, 1, 0), "-"),
+        }
+        header = ",".join(("prompt", "response", "annotator", *seen))
+        rows = [
+            f'"{LONG.format(i)}?","{LONG.format(i)} short",w1,'
+            + ",".join(str(one[i]) for one, _ in seen.values())
+            for i in range(4)
+        ]
+        path = written(tmp_path, "r.csv", header, *rows)
+        guess = table_look(path).guess
+        found = {one["question"]: one.get("scale") for one in guess.criteria}
+        assert found == {name: scale for name, (_, scale) in seen.items() if scale != "-"}
+        assert (guess.columns["words"], guess.columns["from_web"]) == (KEEP, KEEP)
+        bundle = read_generic(path, mapping=guess)
+        assert bundle.labels[1].value["ratings"] == {
+            "helpfulness": 4, "overall-score": 0, "fluency": 2, "quality": 80, "is_correct": 0, "safe": 0,
+            "Tone-1-9": 4, "verbosity": 2,
+        }  # fmt: skip
+
     def test_words_that_come_again_make_categories(self, tmp_path: Path) -> None:
         rows = [f"{LONG.format(i)}\t{('good', 'bad')[i % 2]}" for i in range(6)]
         path = written(tmp_path, "c.tsv", "text\tlabel", *rows)

@@ -1,6 +1,7 @@
 """The bodies of requests that show images."""
 
 import base64
+import sys
 
 import pytest
 
@@ -9,11 +10,14 @@ from judges.backends.anthropic_protocol import build_message
 from judges.backends.errors import PermanentBackendError
 from judges.backends.images import refuse_images
 from judges.backends.openai_protocol import build_body
+from judges.backends.registry import create_backend
+from judges.backends.server_process import COMMAND_VARIABLE
+from judges.backends.warm import shutdown_all
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Decoding
 from tests.annotation.pictures import picture
+from tests.judges.backends.test_local_parts import Echo, backend_make, drained
 
-pytestmark = pytest.mark.quick
 DIGEST = "0" * 64
 TEXT = f"Before.\n\n{stored_image('a cat', DIGEST)}\n\nAfter."
 PNG = picture()
@@ -74,3 +78,50 @@ def test_only_chat_requests_show_images(fields):
     with pytest.raises(PermanentBackendError, match="only chat requests"):
         refuse_images(WireRequest("score", "m", (), **fields))
     refuse_images(WireRequest("score", "m", (), text="plain"))
+
+
+@pytest.mark.parametrize("kind", ["chat", "score", "embed"])
+def test_an_engine_in_this_process_is_not_shown_the_name_of_an_image(kind):
+    Echo.loads = 0
+    backend = backend_make()
+    texts = {"messages": (("user", TEXT),)} if kind == "chat" else {"messages": (), "text": TEXT}
+    backend.submit(1, WireRequest(kind, "echo", **texts))
+    error = drained(backend, 1)[1]
+    backend.close()
+    assert isinstance(error, PermanentBackendError)
+    assert "the engine of 'echo' in this process is sent texts alone" in str(error)
+
+
+SERVER = """
+import os, sys
+sys.path.insert(0, os.getcwd())
+from judges.backends.mock_server import MockServer
+given = dict(zip(sys.argv, sys.argv[1:]))
+server = MockServer(port=int(given["--port"]))
+server.behind[given["--served-model-name"]] = "mock-echo", ""
+class Handler(server.RequestHandlerClass):
+    def do_GET(self):  # vLLM's own, which says that it is up
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+server.RequestHandlerClass = Handler
+server.serve_forever()
+"""
+
+
+@pytest.mark.service
+def test_a_server_that_the_worker_starts_is_shown_images(tmp_path, monkeypatch):
+    script, model = tmp_path / "serve.py", tmp_path / "model"
+    script.write_text(SERVER)
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    monkeypatch.setenv(COMMAND_VARIABLE, f"{sys.executable} {script}")
+    options = {"model": str(model), "structured": "none", "images": {DIGEST: PNG}.get}
+    backend = create_backend("vllm_server", options=options)
+    try:
+        backend.submit(1, WireRequest("chat", str(model), (("user", TEXT),), Decoding(max_tokens=100)))
+        answer = drained(backend, 1)[1]
+    finally:
+        backend.close()
+        shutdown_all()
+    assert answer.text.startswith("Before.\n\n[image/png ")

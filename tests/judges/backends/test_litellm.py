@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from annotation.domain.images import stored_image
 from judges.backends.base import Backend
 from judges.backends.errors import (
     BackendUnavailableError,
@@ -22,6 +23,7 @@ from judges.backends.mock_tokens import vector
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.wire import build_wire
 from judges.strategies.types import Answer, Chat, Decoding, Embed, Score
+from tests.annotation.pictures import picture
 from tests.judges.backends.test_openai import collect, question
 
 # LiteLLM turns this warning off when it is imported, which lasts only for the test that imports it first.
@@ -115,6 +117,20 @@ def test_log_probabilities_constraints_and_vectors(server):
     assert (answer.text, answer.constrained) == ("B", True)
     assert [token.token for token in answer.logprobs] == ["B"]
     assert ask(server.url, "mock-longer", Embed("Green tea.")).vector == pytest.approx(vector("Green tea."))
+
+
+@needs_litellm
+@pytest.mark.parametrize("model", ["openai/mock-echo", "anthropic/mock-echo"])
+def test_images_are_sent_as_the_vendor_has_them(server, model):
+    digest = "0" * 64
+    shown = Chat((("user", f"Look: {stored_image('a cat', digest)}"),))
+    url = server.url if model.startswith("openai") else server.url.removesuffix("/v1")
+    with backend_for(url, images={digest: picture()}.get) as backend:
+        backend.submit(5, build_wire(shown, model=model, decoding=Decoding(max_tokens=200)))
+        backend.submit(6, build_wire(Embed(shown.messages[0][1]), model=model, decoding=Decoding()))
+        found = collect(backend, 2, seconds=60)
+    assert found[5].text.startswith("Look: [image/png ")
+    assert "only chat requests" in str(found[6])
 
 
 @needs_litellm

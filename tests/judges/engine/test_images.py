@@ -42,7 +42,15 @@ def test_a_model_that_takes_images_is_shown_them(dataset, kind):
 def test_an_endpoint_that_takes_none_is_refused_before_anything_is_sent(dataset):
     judge = judge_make(endpoint_make(), name="blind")
     (error,) = sweep_check(sweep=sweep_make([judge], dataset, start=False)).errors
-    assert "'cats' has images, and 'blind' asks the endpoint" in error
+    assert "'cats' has images (item 'cats'), and 'blind' asks the endpoint" in error
+
+
+@pytest.mark.parametrize("kind", [BackendKind.VLLM, BackendKind.TRANSFORMERS])
+def test_an_engine_in_the_worker_is_refused_by_what_it_is(dataset, kind):
+    judge = judge_make(endpoint_make("", kind=kind), name="engine")
+    (error,) = sweep_check(sweep=sweep_make([judge], dataset, start=False)).errors
+    assert "'cats' has images (item 'cats'), and 'engine' asks" in error
+    assert f"takes texts alone ({kind.label})" in error
 
 
 def test_likelihoods_cannot_be_of_images(dataset):

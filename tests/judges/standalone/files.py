@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent.parent
 INSTALLED = {
     *("annotation", "judges", "metaeval", "web", "numpy", "scipy"),
     *("httpx", "httpcore", "anyio", "sniffio", "h11", "idna", "certifi", "typing_extensions"),
-    *("yaml", "_yaml", "cachetools", "orjson", "re2", "_re2"),
+    *("yaml", "_yaml", "cachetools", "orjson", "re2", "_re2", "PIL"),
 }
 # Whoever imports Django, or anything else that the extra does not bring, is told that it is not there.
 WITHOUT_DJANGO = f"""

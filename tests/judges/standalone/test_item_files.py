@@ -59,9 +59,9 @@ def test_a_csv_with_other_names_is_read_by_its_mapping(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text("Question,A,B\nSay hello.,Hello.,Hi.\nSay bye.,Bye.,So long.\n")
     mapping = {"Question": "instruction", "A": "response_1", "B": "response_2"}
-    items, _ = items_open(path, "pairwise", mapping=mapping)
-    assert isinstance(items, ItemFile)
-    assert [view.responses for view in items] == [("Hello.", "Hi."), ("Bye.", "So long.")]
+    with items_open(path, "pairwise", mapping=mapping) as items:
+        assert isinstance(items.views, ItemFile)
+        assert [view.responses for view in items.views] == [("Hello.", "Hi."), ("Bye.", "So long.")]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_a_file_of_any_size_is_read_where_no_row_is_kept(tmp_path, monkeypatch):
 def test_several_rows_of_one_item_are_read_whole(tmp_path):
     rows = [{**PAIR, "who": name, "better": 1} for name in ("ann", "ben")]
     path = rows_write(tmp_path / "labels.jsonl", rows)
-    items, _ = items_open(path, "pairwise", mapping={"who": "annotator", "better": "label"})
-    assert not isinstance(items, ItemFile)
-    assert len(items) == 1
+    with items_open(path, "pairwise", mapping={"who": "annotator", "better": "label"}) as items:
+        assert not isinstance(items.views, ItemFile)
+        assert len(items.views) == 1
 
 
 def test_done_verdicts_know_their_keys_and_texts():

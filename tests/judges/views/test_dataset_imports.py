@@ -22,6 +22,7 @@ from judges.services.dataset_imports import (
     dataset_import_delete,
     dataset_imports_start,
     dataset_imports_work,
+    import_errors,
 )
 from judges.services.import_files import MOST_ATTEMPTS, MOST_KEPT, imports_tidy
 from tests.annotation.cast import Cast, client_of, text_of
@@ -140,6 +141,47 @@ class TestImport:
         assert "or choose ready-made criteria" in text_of(read(cast.alice, job))
         acted(cast.alice, job, skip_bad_rows="1")
         assert not Dataset.objects.filter(name="bare").exists()
+
+    def test_the_scale_of_ratings_is_guessed_shown_and_changed(self, cast):
+        rows = [
+            {"prompt": f"Explain tide {n} to a child?", "answer": f"The moon pulls the water, {n}.", "annotator": "w1",
+             "clarity": 6, "overall": n}
+            for n in range(8)
+        ]  # fmt: skip
+        job = sent(cast.alice, jsonl(*rows), called="ratings.jsonl")
+        page = read(cast.alice, job).content.decode()
+        assert re.search(r'id="scale-3"[^>]*value="1 to 7"', page)
+        assert re.search(r'id="scale-4"[^>]*value="0 to 10"', page)
+        columns = list(job.mapping["columns"].values())
+        wrong = acted(
+            cast.alice,
+            job,
+            "check",
+            field=columns,
+            kind="rubric",
+            **{"scale-3": "some", "scale-4": "0 to 10"},
+        )
+        assert (
+            "clarity: expected a scale such as 1 to 5, 0 to 100 or pass or fail, found 'some'."
+            in html.unescape(wrong.content.decode())
+        )
+        acted(
+            cast.alice,
+            job,
+            "check",
+            field=columns,
+            kind="rubric",
+            **{"scale-3": "0 to 100", "scale-4": "0–7"},
+        )
+        job.refresh_from_db()
+        assert [one["scale"] for one in job.mapping["criteria"]] == [
+            {"low": 0, "high": 100},
+            {"low": 0, "high": 7},
+        ]
+        assert not import_errors(job, 0, 1), import_errors(job, 0, 1)[0]["reason"]
+        acted(cast.alice, job)
+        found = {one.key: str(one.rated_on) for one in Criterion.objects.all()}
+        assert found == {"clarity": "0 to 100", "overall": "0 to 7"}
 
     def test_what_contradicts_is_said_by_the_check_unless_it_is_a_new_version(self, cast):
         rows = [PAIR | {"id": f"q{n}", "gold": {"choice": 1}} for n in range(3)]

@@ -246,3 +246,64 @@ def test_every_kind_has_a_gate(tmp_path, server, gate, kind):
     check = json.loads(written.read_text())["checks"][0]
     assert 0 < check["n"] <= 12  # a ranking that is all ties has no correlation
     assert -1 <= check["low"] <= check["value"] <= check["high"] <= 1
+
+
+STRENGTH = ({"choice": 2, "strength": "slightly"}, {"choice": 2, "strength": "much"})
+LONG = (" and goes on", " and goes on, and on, and on")
+
+
+def graded_write(path, *, gold):
+    """Pairs of which every other has a second response that is much better, and much longer."""
+    known = (
+        (lambda value: {"gold": value})
+        if gold
+        else (lambda value: {"labels": [{"annotator": "a", "value": value}]})
+    )
+    rows = [
+        {
+            "id": f"p{k}",
+            "instruction": f"Write sentence number {k}.",
+            "responses": [f"Sentence {k}", f"Sentence {k}{LONG[k % 2]}"],
+            **known(STRENGTH[k % 2]),
+        }
+        for k in range(20)
+    ]
+    return rows_write(path, rows)
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_graded_preferences_are_held_by_the_correlation_of_grades(tmp_path, judge, gate, gold):
+    items, verdicts, written = (tmp_path / name for name in ("gold.jsonl", "v.jsonl", "gate.json"))
+    graded_write(items, gold=gold)
+    asked = [judge, items, "--figure", "grade_spearman", "--verdicts", verdicts, "--json", written]
+    code, said, complaints = gate(*asked, "--min-agreement", 0.5)
+    assert code == 2, complaints
+    assert "the judge's verdicts have no grade" in said
+    # What a judge says that answers on the points of the scale.
+    rows = [json.loads(line) for line in verdicts.read_text().splitlines()]
+    rows_write(verdicts, [row | {"value": STRENGTH[int(row["item"][1:]) % 2]} for row in rows])
+    code, said, complaints = gate(*asked, "--min-agreement", 0.5)
+    assert code == 0, complaints
+    assert "Spearman correlation of grades: 1.00" in said
+    check = json.loads(written.read_text())["checks"][0]
+    assert (check["value"], check["n"]) == (1.0, 20)
+    baseline = rows_write(
+        tmp_path / "before.jsonl", [row | {"value": STRENGTH[1 - int(row["item"][1:]) % 2]} for row in rows]
+    )
+    code, said, complaints = gate(*asked, "--max-drop", 2, "--baseline", baseline)
+    assert code == 0, complaints
+    code, said, complaints = gate(*asked, "--min-agreement", 0.5, "--against", "people" if gold else "gold")
+    assert code == 3
+    assert "expected labels or gold answers that say how strong a preference is" in complaints
+
+
+def test_the_side_of_a_graded_preference_is_what_ranks_judges(tmp_path, judge, gate):
+    items = graded_write(tmp_path / "gold.jsonl", gold=True)
+    code, said, complaints = gate(judge, items, "--min-agreement", 0.5)
+    assert (code, "Accuracy" in said) == (0, True), complaints
+    code, _, complaints = gate(judge, items, "--min-agreement", 0.5, "--figure", "kappa")
+    assert code == 3
+    assert (
+        "--figure: expected one of agreement, accuracy, grade_spearman, grade_pearson, got kappa."
+        in complaints
+    )

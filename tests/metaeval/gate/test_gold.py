@@ -109,7 +109,7 @@ def test_a_file_and_a_site_give_the_same_arrays(path, kind):
     assert found.criteria == stored.criteria
     for mine, theirs, names in (
         (found.items, stored.items, [each.name for each in fields(stored.items)]),
-        (found.labels, stored.labels, ["item", "annotator", "values", "simulated"]),
+        (found.labels, stored.labels, ["item", "annotator", "values", "simulated", "grades"]),
     ):
         for name in names:
             one, two = getattr(mine, name), getattr(theirs, name)
@@ -118,6 +118,23 @@ def test_a_file_and_a_site_give_the_same_arrays(path, kind):
             else:
                 assert one == two, name
     assert len(found.views) == len(found.items)
+
+
+@pytest.mark.django_db
+def test_graded_labels_and_gold_are_those_of_a_site(tmp_path):
+    pair = {"responses": ["a", "b"]}
+    values = [{"choice": 1, "strength": "much"}, {"preference": 1.27}, 0, 2]
+    rows = [
+        {"id": "p1", "instruction": "1", **pair, "labels": labels(*values), "gold": {"preference": 1.9}},
+        {"id": "p2", "instruction": "2", **pair, "labels": labels(2), "gold": 0},
+    ]
+    path = rows_write(tmp_path / "graded.jsonl", rows)
+    dataset_import(bundle=read_generic(path), name="graded")
+    stored = inputs_read(dataset=Dataset.objects.get(name="graded"), kind="pairwise")
+    found = gold_read(path, "pairwise")
+    np.testing.assert_array_equal(found.labels.grades, stored.labels.grades)
+    assert found.labels.grades.tolist()[:3] == [3.0, 1.38, 0.0]
+    assert found.graded_gold.grades.tolist() == [-2.4, 0.0]
 
 
 def test_items_without_anything_known_are_refused(tmp_path):

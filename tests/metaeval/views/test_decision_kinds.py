@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.models import Item, Kind, Label
+from annotation.models import Criterion, Item, Kind, Label
 from metaeval.models import Decision
 from metaeval.reports.promotion import summary_lines
 from metaeval.reports.selection.markdown import selection_markdown
@@ -87,6 +87,18 @@ class TestPage:
         text = page(client, sweep)
         assert "No clear winner" in text
         assert "Near rubric costs least" in text
+
+    def test_a_choice_speaks_of_the_scales_of_the_criteria(self, client, researcher):
+        dataset, sweep = kind_choosing(Kind.RUBRIC)
+        before = content_of(sweep, kind=Kind.RUBRIC)
+        assert "scales" not in before
+        Criterion.objects.filter(dataset=dataset).update(scale={"low": 0, "high": 100})
+        text = page(client, sweep, measure="within_one")
+        assert "Within 10 points is the share of a judge" in text
+        assert "within one point" not in text.lower()
+        content = content_of(sweep, kind=Kind.RUBRIC)
+        assert content["scales"] == [{"low": 0, "high": 100}]
+        assert content["inputs_hash"] != before["inputs_hash"]
 
     def test_no_better_than_a_rule(self, client, researcher):
         """Everybody says yes to everything, and so does the judge: it beats the other, and not the rule."""

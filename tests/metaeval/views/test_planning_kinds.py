@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Kind
+from annotation.models import Criterion, Kind
 from metaeval.figures import FIGURES
 from metaeval.models import Preregistration, Report
 from metaeval.reports.planning import plan_words
@@ -54,6 +54,15 @@ def test_a_pilot_says_of_its_own_size_what_its_report_says(cast: Cast, kind: str
     assert response.context["form"]["rival"].value()
     link = client.get(reverse("annotation:study-detail", args=[study.slug])).content.decode()
     assert f"{address}?kind={kind}&amp;pilot=study-{study.slug}" in link
+
+
+def test_a_plan_of_rubrics_speaks_of_the_scales_of_its_criteria(cast: Cast) -> None:
+    study = studied(cast.alice, Kind.RUBRIC)
+    first = Criterion.objects.filter(dataset=study.dataset).first()
+    Criterion.objects.filter(pk=first.pk).update(scale={"low": 0, "high": 100})
+    asked = {"kind": "rubric", "figure": "judge", "question": "precise"}
+    page = client_of(cast.alice).get(reverse("metaeval:plan", args=[study.dataset.name]), asked)
+    assert "Criteria have several scales" in page.context["estimand"]
 
 
 @pytest.mark.parametrize("kind", OTHERS)
