@@ -18,7 +18,7 @@ from judges.backends.settings import check_key_variable
 from judges.models import WITH_IMAGES, BackendKind, Endpoint, Judge, Sweep
 from judges.selectors.items import judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
-from judges.strategies.asked import REQUEST_NAMES, imageless_requests, parts_of
+from judges.strategies.asked import REQUEST_NAMES, imageless_requests, specs_within
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import checked_endpoint
 from judges.strategies.registry import strategy_info
@@ -115,7 +115,7 @@ def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairin
 def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
     """Yield the requests of a judge, or of a member of it, that none of its endpoints can answer."""
     asked = judge_endpoints(judge)
-    for prefix, part in parts_of(spec):
+    for prefix, part in specs_within(spec):
         own = [asked[prefix + role] for role in _own_roles(part) if prefix + role in asked]
         able = {request for endpoint in own for request in _capabilities(endpoint)}
         for request in sorted(strategy_info(part.strategy).requests - able):
@@ -238,7 +238,7 @@ def _check_references(
 
 def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
     """Yield that the dataset holds instructions whose answers the judge is shown as examples."""
-    shots = {shot["instruction"] for _, part in parts_of(spec) for shot in part.shots}
+    shots = {shot["instruction"] for _, part in specs_within(spec) for shot in part.shots}
     n = count_with_texts(dataset, shots)
     if n:
         yield (
