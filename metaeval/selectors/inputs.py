@@ -133,7 +133,7 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
     # Instructions are numbered by first appearance: a name that any database gives them.
     numbers: dict[int, str] = {}
     same = instruction_clusters(dataset, kind.name)
-    clusters = [same.get(row["instruction_id"], row["instruction_id"]) for row in rows]
+    clusters: list[Any] = [same.get(row["instruction_id"], row["instruction_id"]) for row in rows]
     for cluster in clusters:
         numbers.setdefault(cluster, str(len(numbers)))
     if kind.parts == "aspects":
