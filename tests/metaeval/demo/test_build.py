@@ -58,14 +58,20 @@ def kinds_check(demo: Demo) -> None:
         assert agreement.simulated == agreement.annotators > 2
     reported = {report.study: report.content["people"]["n_labels"] for report in demo.kind_reports}
     assert reported == {kind.study: kind.study.labels.count() for kind in demo.kinds}
-    (categories,) = (kind for kind in demo.kinds if kind.sweep)
-    assert categories.sweep.state == SweepState.FINISHED
-    assert (
-        not Judgment.objects.filter(judge__in=categories.sweep.judges.all()).exclude(status="parsed").exists()
-    )
-    (report,) = (report for report in demo.kind_reports if report.study == categories.study)
-    agreement = {
-        judge["name"]: judge["measures"]["agreement"]["overall"]["value"]
-        for judge in report.content["judges"]
-    }
-    assert agreement["Mock, categories"] > agreement["Mock, categories at random"] > 0
+    judged = {kind.study.slug: kind for kind in demo.kinds if kind.sweep}
+    for slug, figure, names in (
+        ("demo-categories", "agreement", ("Mock, categories", "Mock, categories at random")),
+        ("demo-scales", "closeness", ("Mock, several scales", "Mock, several scales at random")),
+    ):
+        kind = judged.pop(slug)
+        assert kind.sweep.state == SweepState.FINISHED
+        said = Judgment.objects.filter(judge__in=kind.sweep.judges.all())
+        assert not said.exclude(status="parsed").exists()
+        (report,) = (report for report in demo.kind_reports if report.study == kind.study)
+        found = {
+            judge["name"]: judge["measures"][figure]["overall"]["value"] for judge in report.content["judges"]
+        }
+        assert found[names[0]] > found[names[1]] > 0
+    assert not judged
+    scales = [one.get("low", 1) for one in report.content["scales"]]
+    assert scales == [1, 0, -2, 0]
