@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Collection, Iterable
 
 _CACHE_KIB = 8192
-_BITS = 25
-_MASK = (1 << _BITS) - 1
+BITS = 25
+MASK = (1 << BITS) - 1
 
 
 class KeyStore:
@@ -47,7 +47,7 @@ class KeyStore:
 
     def _open(self) -> None:
         self.is_empty = False
-        self._bits = bytearray(1 << (_BITS - 3))
+        self._bits = bytearray(1 << (BITS - 3))
         # An empty name is a temporary file; the thread that frees it last need not be the one that made it.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
@@ -56,12 +56,12 @@ class KeyStore:
         self._file.execute("CREATE TABLE keys (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID")
 
     def _note(self, key: int) -> None:
-        for bit in (key & _MASK, key >> _BITS & _MASK):
+        for bit in (key & MASK, key >> BITS & MASK):
             self._bits[bit >> 3] |= 1 << (bit & 7)
 
     def _may_have(self, name: str) -> bool:
         if self.is_empty:
             return False
         key = hash(name)
-        first, second = key & _MASK, key >> _BITS & _MASK
+        first, second = key & MASK, key >> BITS & MASK
         return bool(self._bits[first >> 3] >> (first & 7) & self._bits[second >> 3] >> (second & 7) & 1)

@@ -1,7 +1,7 @@
 """Items as the pages of judgments need them: chosen by a filter, and one of them with all of its texts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,17 @@ from annotation.domain.conversation import Turn, turns_of
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse
 from annotation.kinds.shown_trace import ShownStep, steps_shown
-from annotation.models import Instruction, Item, ItemNote, ItemResponse, ItemRole, Label, Study, StudyItem
+from annotation.models import (
+    Aspect,
+    Instruction,
+    Item,
+    ItemNote,
+    ItemResponse,
+    ItemRole,
+    Label,
+    Study,
+    StudyItem,
+)
 from annotation.selectors.datasets import items_of
 from annotation.selectors.judging import ItemSlice
 from annotation.selectors.shown import aspects_shown, criteria_shown
@@ -81,6 +91,20 @@ def items_chosen(
     if with_gold:
         rows = rows.filter(gold__isnull=False)
     return rows
+
+
+def aspect_keys(instructions: Collection[int]) -> dict[int, list[str]]:
+    """The keys of the aspects of each of these instructions, in their order; one query."""
+    found: dict[int, list[str]] = defaultdict(list)
+    rows = Aspect.objects.filter(instruction__in=instructions).order_by("position", "pk")
+    for instruction, key in rows.values_list("instruction_id", "key"):
+        found[instruction].append(key)
+    return found
+
+
+def responses_of_item() -> QuerySet[ItemResponse]:
+    """The responses of the item of an outer query, as a subquery of it."""
+    return ItemResponse.objects.filter(item=OuterRef("pk")).order_by()
 
 
 def items_found(

@@ -1,12 +1,11 @@
 """How certain a judge is of its verdicts, as figures of confidence have it (`metaeval.figures`)."""
 
-from collections import defaultdict
-
 import numpy as np
 from django.db.models import QuerySet
 
 from annotation.kinds import kind_of
-from annotation.models import Aspect, Item
+from annotation.models import Item
+from annotation.selectors.judged_items import aspect_keys
 from judges.models import Judgment, Order
 from metaeval.figures import FIGURES
 from metaeval.figures.answers import judge_answers, judgment_columns
@@ -41,11 +40,7 @@ def items_by_certainty(
     known_items = dict(items.order_by("pk").values_list("pk", "instruction_id"))
     pks = tuple(known_items)
     place = {pk: row for row, pk in enumerate(pks)}
-    parts: dict[int, list[str]] = defaultdict(list)
-    if kind.parts == "aspects":
-        aspects = Aspect.objects.filter(instruction__in=set(known_items.values())).order_by("position", "pk")
-        for instruction, key in aspects.values_list("instruction_id", "key"):
-            parts[instruction].append(key)
+    parts = aspect_keys(set(known_items.values())) if kind.parts == "aspects" else {}
     if not kind.presented:
         judgments = judgments.filter(order=Order.ORIGINAL)
     rows = [
@@ -59,7 +54,9 @@ def items_by_certainty(
     stored = items_make(
         kind,
         [
-            StoredItem(external_id=str(pk), cluster=str(one), parts=tuple(parts[one]) if parts else ("",))
+            StoredItem(
+                external_id=str(pk), cluster=str(one), parts=tuple(parts.get(one, ())) if parts else ("",)
+            )
             for pk, one in known_items.items()
         ],
     )

@@ -7,8 +7,8 @@ from functools import partial
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 
-from annotation.models import Item, ItemResponse
-from annotation.selectors.judged_items import items_asked, items_found
+from annotation.models import Item
+from annotation.selectors.judged_items import items_asked, items_found, responses_of_item
 from annotation.selectors.judging_labels import annotators_of_items, items_labelled
 from judges.models import Judgment, ParseStatus
 from judges.selectors.certainty import items_by_certainty
@@ -66,7 +66,7 @@ def _in_parts(items: QuerySet[Item], filters: ItemFilter) -> QuerySet[Item]:
 
 def _with_responses(items: QuerySet[Item], filters: ItemFilter) -> QuerySet[Item]:
     """Those whose responses are of the systems and of the lengths that are asked for."""
-    own = ItemResponse.objects.filter(item=OuterRef("pk")).order_by()
+    own = responses_of_item()
     for system in filter(None, (filters.system, filters.against)):
         items = items.filter(Exists(own.filter(response__system=system)))
     if {"named", "lengths"} & set(filters.has):

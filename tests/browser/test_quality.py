@@ -74,7 +74,7 @@ def test_people_and_reports(page: Page, live_server, study):
     expect(row).to_contain_text("disagrees")
     page.get_by_role("button", name="Fast").click()
     expect(page.locator("tbody tr").first).to_contain_text("fails checks")
-    row.get_by_role("link").click()
+    row.get_by_role("link").first.click()
 
     expect(page.get_by_text("Please take your time.")).to_be_visible()
     shots(page, "person")

@@ -73,7 +73,7 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
 
     expect(page.get_by_role("heading", name="Which is better?", level=1)).to_be_visible()
     expect(page.get_by_text("asks for 24 labels")).to_be_visible()
-    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("button", name="Open study").click()
     confirm(page)
     expect(page.get_by_text("The study is open")).to_be_visible()
     assert Study.objects.get().state == "open"

@@ -284,7 +284,7 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     office.get_by_role("link", name="Leave the preview").click()
     assert not Enrollment.objects.exists()
 
-    office.get_by_role("button", name="Open", exact=True).click()
+    office.get_by_role("button", name="Open study").click()
     confirm(office)
     expect(office.get_by_text("The study is open")).to_be_visible()
     office.get_by_role("button", name="Make a link").click()
@@ -330,7 +330,7 @@ def test_the_life_of_a_study(live_server, page: Page, office: Page, alice, tmp_p
     office.get_by_role("link", name="People", exact=True).click()
     expect(office.locator("#people tbody tr")).to_have_count(2)
     person = Enrollment.objects.get(annotator__source="invitation")
-    office.locator(f"#people tbody a[href*='{person.pseudonym}']").click()
+    office.locator(f"#people tbody a[href*='/people/{person.pseudonym}']").click()
     form = panel(office, "Send a message")
     form.get_by_label("Message").fill("Thank you for the care.")
     form.get_by_role("button", name="Send").click()

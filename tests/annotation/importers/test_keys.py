@@ -30,8 +30,8 @@ def test_a_store_is_a_dictionary(batches, asked):
 
 
 def test_a_filter_that_is_full_costs_looks_and_no_answer(monkeypatch):
-    monkeypatch.setattr(keys, "_BITS", 3)
-    monkeypatch.setattr(keys, "_MASK", 7)
+    monkeypatch.setattr(keys, "BITS", 3)
+    monkeypatch.setattr(keys, "MASK", 7)
     store = KeyStore()
     store.add((str(n), n) for n in range(100))
     assert store.found([str(n) for n in range(200)]) == {str(n): n for n in range(100)}
