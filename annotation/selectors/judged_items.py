@@ -93,7 +93,7 @@ def items_chosen(
     return rows
 
 
-def aspect_keys(instructions: Collection[int]) -> dict[int, list[str]]:
+def keys_of_aspects(instructions: Collection[int]) -> dict[int, list[str]]:
     """The keys of the aspects of each of these instructions, in their order; one query."""
     found: dict[int, list[str]] = defaultdict(list)
     rows = Aspect.objects.filter(instruction__in=instructions).order_by("position", "pk")

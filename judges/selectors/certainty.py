@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 
 from annotation.kinds import kind_of
 from annotation.models import Item
-from annotation.selectors.judged_items import aspect_keys
+from annotation.selectors.judged_items import keys_of_aspects
 from judges.models import Judgment, Order
 from metaeval.figures import FIGURES
 from metaeval.figures.answers import judge_answers, judgment_columns
@@ -40,7 +40,7 @@ def items_by_certainty(
     known_items = dict(items.order_by("pk").values_list("pk", "instruction_id"))
     pks = tuple(known_items)
     place = {pk: row for row, pk in enumerate(pks)}
-    parts = aspect_keys(set(known_items.values())) if kind.parts == "aspects" else {}
+    parts = keys_of_aspects(set(known_items.values())) if kind.parts == "aspects" else {}
     if not kind.presented:
         judgments = judgments.filter(order=Order.ORIGINAL)
     rows = [
