@@ -6,6 +6,7 @@ those that `bulk_create` would make: with the defaults of the model, and JSON in
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -68,21 +69,54 @@ def rows_insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequen
     }
     columns = [*(field.column or field.name for field in given), *constants]
     table = connection.ops.quote_name(model._meta.db_table)
-    names = ", ".join(connection.ops.quote_name(column) for column in columns)
+    names = tuple(map(connection.ops.quote_name, columns))
     ready = _with_constants(
         rows, [isinstance(field, JSONField) for field in given], tuple(constants.values())
     )
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-                for row in ready:
-                    copy.write_row(row)
-            return
-        places = f"({', '.join(['%s'] * len(columns))})"
+    if connection.vendor == "sqlite":
         # Of many rows one statement: between two, another thread would take the interpreter.
-        for batch in batched(ready, MAX_PARAMETERS // len(columns)):
-            values = ", ".join([places] * len(batch))
-            cursor.execute(f"INSERT INTO {table} ({names}) VALUES {values}", [*chain(*batch)])  # noqa: S608
+        sqlite_insert(table, names, ready, at_once=MAX_PARAMETERS)
+        return
+    statement = f"COPY {table} ({', '.join(names)}) FROM STDIN"
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
+        for row in ready:
+            copy.write_row(row)
+
+
+def sqlite_insert(
+    table: str,
+    names: tuple[str, ...],
+    rows: Iterable[Sequence[Any]],
+    *,
+    at_once: int,
+    conflict: str = "",
+) -> int:
+    """Insert rows into SQLite in statements of many; returns how many went in.
+
+    By the connection itself, since Django looks through the whole statement for placeholders each time.
+
+    Parameters
+    ----------
+    table, names
+        As they stand in the statement.
+    at_once
+        Parameters of a statement, at most `MAX_PARAMETERS`. One that comes again in the same length is prepared once.
+    conflict
+        What ends the statement, such as ``"ON CONFLICT DO NOTHING"``.
+    """
+    n_inserted = 0
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        for part in batched(rows, at_once // len(names)):
+            statement = _sqlite_insertion(table, names, len(part), conflict)
+            n_inserted += connection.connection.execute(statement, [*chain(*part)]).rowcount
+    return n_inserted
+
+
+@lru_cache(maxsize=128)
+def _sqlite_insertion(table: str, names: tuple[str, ...], n_rows: int, conflict: str) -> str:
+    marks = ", ".join([f"({', '.join('?' * len(names))})"] * n_rows)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {marks} {conflict}"  # noqa: S608
 
 
 def _with_constants(

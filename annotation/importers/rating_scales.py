@@ -1,4 +1,4 @@
-"""The scale that a column of ratings is on, guessed from its name and its first values, or typed by somebody."""
+"""The scale that a column of ratings is on, guessed from its name and its first values, or typed on a page."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from annotation.importers.fields import criterion_key
 
 PASS_OR_FAIL = NAMED_SCALES[PASS_FAIL]
 SUGGESTED = ("1 to 5", "1 to 7", "1 to 10", "0 to 4", "0 to 10", "0 to 100", "-3 to 3", "pass or fail")
-"""Scales as somebody may type them."""
+"""Scales as a person may type them."""
 _WORDS = frozenset(("pass", "fail", "true", "false"))
 """What a rating of pass or fail may be in a file, beside 0 and 1."""
 _USUAL = ((1, 5), (1, 7), (1, 10), (0, 5), (0, 10), (-1, 1), (-2, 2), (-3, 3), (-5, 5), (0, 100))

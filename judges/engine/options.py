@@ -32,7 +32,8 @@ class EngineOptions:
     down_after : int
         Requests that used up their attempts, with no answer in between, that mean the endpoint is down.
     refused_after : int
-        Requests refused for good, with no answer at all before, that mean the endpoint is not set up right.
+        Requests refused for good, with no answer at all to them and to those sent beside them, that mean the
+        endpoint is not set up right.
     lookahead : int
         Claimed requests that wait, beyond an endpoint's capacity, so that a free place is filled at once. At
         least this many, and half of the capacity.

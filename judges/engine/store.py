@@ -12,8 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from django.db import connection, transaction
@@ -25,6 +23,7 @@ from judges.engine.request_store import StoredRequest
 from judges.engine.works import Row
 from judges.models import ModelRequest, RequestBatch, RequestState, RequestText, SweepRun, TextBlock, Worker
 from judges.selectors.requests import BLOCK_BITS, least_block_key
+from web.bulk import sqlite_insert
 
 REQUESTS = ModelRequest._meta.db_table
 TEXTS = RequestText._meta.db_table
@@ -35,7 +34,9 @@ BLOCK = 32
 BATCH = "batch-"
 """How the name of an owner begins that is a batch and no worker."""
 CHUNK = 500
-"""Rows in one statement of many rows, and hashes in one look-up."""
+"""Hashes in one look-up."""
+_PARAMETERS = 999
+"""Of one statement of rows for SQLite: most statements are then of the same length, and prepared once."""
 
 
 def database_time(moment: datetime) -> Any:
@@ -167,8 +168,15 @@ def results_save(model: type[Model], columns: Mapping[str, str], rows: Sequence[
         return 0
     same = {**same, "created_at": database_time(timezone.now())}
     if connection.vendor == "sqlite":
+        # A row of 19 columns takes a third less so than by itself; rows of few columns take longer.
         tail = tuple(same.values())
-        return _insert_wide(model._meta.db_table, (*columns, *same), [(*row, *tail) for row in rows])
+        return sqlite_insert(
+            model._meta.db_table,
+            (*columns, *same),
+            ((*row, *tail) for row in rows),
+            at_once=_PARAMETERS,
+            conflict="ON CONFLICT DO NOTHING",
+        )
     return _insert(model._meta.db_table, columns, rows, same)
 
 
@@ -275,31 +283,6 @@ def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Row], same: d
     )
 
 
-_PARAMETERS = 999
-"""Of one statement: what every build of SQLite takes."""
-
-
-def _insert_wide(table: str, names: tuple[str, ...], rows: Sequence[Row]) -> int:
-    """Insert rows of many columns into SQLite, as many at once as it takes, those in conflict left out.
-
-    A row of 19 columns takes a third less than by itself; rows of few columns take longer so. By the connection
-    itself, since Django looks through the whole statement for placeholders each time.
-    """
-    n_inserted = 0
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        for part in _chunks(rows, _PARAMETERS // len(names)):
-            values = list(chain.from_iterable(part))
-            n_inserted += connection.connection.execute(_insertion(table, names, len(part)), values).rowcount
-    return n_inserted
-
-
-@lru_cache(maxsize=1024)
-def _insertion(table: str, names: tuple[str, ...], n_rows: int) -> str:
-    marks = ", ".join([f"({', '.join('?' * len(names))})"] * n_rows)
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {marks} ON CONFLICT DO NOTHING"  # noqa: S608
-
-
 def _unnested(columns: Mapping[str, str]) -> str:
     arrays = ", ".join(f"%s::{'text' if kind == 'jsonb' else kind}[]" for kind in columns.values())
     return f"unnest({arrays}) AS v({', '.join(columns)})"
@@ -348,6 +331,6 @@ def array_text(values: Sequence[Any], kind: str) -> str:
     return "{" + ",".join(written) + "}"
 
 
-def _chunks(rows: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]

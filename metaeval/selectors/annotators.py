@@ -31,8 +31,9 @@ def labels_counted(
 def annotators_linked(report: Report, content: ReportContent, reader: User | None) -> dict[int, str]:
     """By their number in a report the pseudonyms of its annotators.
 
-    Empty where the labels that this person sees are no longer those of the report: a number may then be somebody
-    else's. Also for a report on a part of a dataset, and without labels. A query, and one for what is not known yet.
+    Empty where the labels that this person sees are no longer those of the report: a number may then be
+    another annotator's. Also for a report on a part of a dataset, and without labels. A query, and one for what is
+    not known yet.
     """
     people = content.people
     if not people.annotators or "part" in (content.sweep or {}):

@@ -1,4 +1,4 @@
-"""An export keeps few pages of SQLite's file in memory, and whoever has the connection next has as many as before."""
+"""An export keeps few pages of SQLite's file in memory, and the next user of the connection has as many as before."""
 
 import io
 

@@ -181,7 +181,7 @@ def test_the_filters_of_counted_items_take_a_bounded_number_of_queries(cast: Cas
         assert len(queries) <= 30
 
 
-def test_a_dataset_of_somebody_else_has_no_list(cast: Cast, uneven):
+def test_a_dataset_of_another_researcher_has_no_list(cast: Cast, uneven):
     dataset, *_ = uneven
     dataset.split, dataset.owner = "private", cast.alice
     dataset.save()

@@ -108,7 +108,7 @@ def test_an_annotator_of_another_study_or_nobody_has_no_items(cast: Cast, study)
     assert n_items(browser, items_url(dataset, study="uneven", annotator=name)) > 0
     assert n_items(browser, items_url(dataset, study="other", annotator=name)) == 0
     assert n_items(browser, items_url(dataset, annotator="nobody")) == 0
-    # Whoever may not see the study may not ask for its annotators, and finds nothing by the dataset either.
+    # A researcher who may not see the study may not ask for its annotators, and finds none by the dataset either.
     assert client_of(cast.bob).get(items_url(dataset, study="uneven", annotator=name)).status_code == 404
     assert n_items(client_of(cast.bob), items_url(dataset, annotator=name)) == 0
 

@@ -33,7 +33,7 @@ def tested(cast):
         )
         for k in range(N)
     ]
-    # A pair that only the one who is left out shares with somebody, and one of a single label.
+    # A pair that only the one who is left out shares with another annotator, and one of a single label.
     choices[43] = (None, None, None, 1)
     choices[44] = (None, None, None, None)
     labels_make(dataset=dataset, choices=choices)

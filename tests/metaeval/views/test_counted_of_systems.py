@@ -90,7 +90,7 @@ def test_they_take_a_bounded_number_of_queries(cast: Cast, ranked):
     assert len(queries) <= 30
 
 
-def test_systems_of_a_dataset_of_somebody_else_are_not_shown(cast: Cast, ranked):
+def test_systems_of_another_researchers_dataset_are_not_shown(cast: Cast, ranked):
     dataset, _ = ranked
     dataset.split, dataset.owner = "private", cast.alice
     dataset.save()
