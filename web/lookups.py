@@ -1,4 +1,7 @@
-"""`field__among=values`: as `__in`, of many values, which are one parameter of the statement."""
+"""`field__among=values`: as `__in`, of many values, which are one parameter of the statement.
+
+Texts have no NUL, which PostgreSQL does not take and at which SQLite's JSON ends them.
+"""
 
 import json
 from typing import Any

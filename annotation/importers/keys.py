@@ -12,6 +12,8 @@ MASK = (1 << BITS) - 1
 class KeyStore:
     """A mapping of names to numbers in a file that is gone with it.
 
+    Names have no NUL, at which SQLite's JSON ends a text; readers refuse files with one.
+
     Most names that are asked for are not there, which a Bloom filter of 4 MiB says without a look into the file: of a
     million names it is mistaken once in 300 times, which costs the look.
     """
