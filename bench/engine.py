@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def run(*, quick: bool = False) -> dict[str, float]:
     """Measure on both databases, each in a process of its own; quick: several workers alone, on fewer items."""
     from bench import sharding
-    from bench.judges import mock_server
+    from bench.slow_server import slow_server
 
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder:
         figures = {"requests": float(ITEMS * 2 * JUDGES)}
@@ -46,7 +46,7 @@ def run(*, quick: bool = False) -> dict[str, float]:
             url = f"sqlite:///{folder}/sharded.sqlite3"
         if not quick and url.startswith("postgres"):
             figures["microseconds_per_request_postgres"] = _measured(_database(url, "micro"), folder)
-        with mock_server() as server:
+        with slow_server() as server:
             shared = _database(url, "sharded") if url.startswith("postgres") else url
             return figures | sharding.measure(shared, folder, server, quick=quick)
 

@@ -1,7 +1,7 @@
 """One judge, several workers: what they gain, and how well they keep to a budget together.
 
-Against the mock server in a process of its own, which takes 200 ms an answer, on a private PostgreSQL (SQLite where
-none can be started). A worker keeps 32 requests in flight, as one process whose time is the limit does; the run is cut
+Against a server that takes 200 ms an answer (`bench.slow_server`), on a private PostgreSQL (SQLite where none can be
+started). A worker keeps 32 requests in flight, as one process whose time is the limit does; the run is cut
 into sixteen ranges, as one of 40,000 items is.
 
 Figures
@@ -26,7 +26,7 @@ PAIRS, QUICK_PAIRS = 2_000, 240
 WORKERS = 4
 IN_FLIGHT = 32
 RANGES = 16
-MODEL = "mock-slow-200"
+MODEL = "slow"
 
 
 def measure(database_url: str, folder: str, server_url: str, *, quick: bool = False) -> dict[str, float]:
