@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, TransientBackendError
 from judges.backends.wire import WireRequest
+from judges.engine.bounds import Bound
 from judges.engine.codec import Result
 from judges.engine.meters import Meter, Model, Pace, likely_tokens
 from judges.engine.options import EngineOptions
@@ -337,8 +338,8 @@ class Transport:
     (out of attempts; whether they or the endpoint are to blame shows when another request is answered).
 
     The endpoint's capacity bounds what is in flight. When it answers "too many" (HTTP 429), the bound is
-    halved and sending pauses for as long as it asks; each answer then raises the bound a little, as in TCP. A
-    server that is overloaded without saying so (502 to 504, 529, no answer in time) has the bound halved too: of
+    lowered and sending pauses for as long as it asks; each answer then raises the bound a little (`Bound`). A
+    server that is overloaded without saying so (502 to 504, 529, no answer in time) has the bound lowered too: of
     fewer at a time, it answers more.
     Where other workers ask the same endpoint, capacity and pace are shared in equal parts.
 
@@ -373,7 +374,7 @@ class Transport:
         self.n_refused = 0
         self._refused_with: BackendError | None = None
         self.n_pauses = 0
-        self.limit = float(backend.capacity)
+        self.bound = Bound(backend.capacity)
         self.paused_until = 0.0
         self._eased_until = 0.0
         self.pace = pace
@@ -448,7 +449,7 @@ class Transport:
 
     def _has_room(self) -> bool:
         n_sent = len(self.sent)
-        return n_sent < self.limit and n_sent < self.ceiling and not self._is_doubted()
+        return n_sent < self.bound.now and n_sent < self.ceiling and not self._is_doubted()
 
     def _send(self, request: InFlightRequest) -> None:
         token = next(self._numbers)
@@ -500,8 +501,7 @@ class Transport:
         """Count an answer; returns the suspended requests, which are to blame themselves as it turns out."""
         self.n_answers += 1
         self.n_pauses = 0
-        if self.limit < self.ceiling:
-            self.limit = min(self.limit + 1.0 / self.limit, float(self.ceiling))
+        self.bound.answered(self.ceiling)
         to_blame, self.suspended = self.suspended, []
         return to_blame
 
@@ -530,12 +530,17 @@ class Transport:
         patient = max(request.pauses, self.n_pauses) < self.options.max_pauses
         if patient and (error.status == 429 or pause is not None):
             request.pauses += 1
-            # A pause of nothing, or until a time that our clock has passed, is no reason to come back at once.
-            self._slow_down(now, pause or self._backoff(min(request.pauses, 6)))
+            # A pause of nothing, or until a time that our clock has passed, is no reason to come back at once. The
+            # first ones are short: of a server that says no time, a lower bound may be all it needs.
+            self._slow_down(now, pause or self._backoff(min(request.pauses, 8) - 2))
             self.ready.appendleft(request)
             return
         if error.status in OVERLOADED or (error.status is None and error.was_sent):
-            self._ease(now)
+            if now >= self._eased_until:
+                self._eased_until = now + self.options.backoff
+                self.bound.lower(self.ceiling)
+            elif error.status is not None:
+                self.bound.lower_to(len(self.sent))
         request.failures += 1
         if request.failures >= self.options.max_attempts:
             self.suspended.append(request)
@@ -543,17 +548,12 @@ class Transport:
             due = now + self._backoff(request.failures)
             heapq.heappush(self.delayed, (due, next(self._numbers), request))
 
-    def _ease(self, now: float) -> None:
-        # What was sent together fails together, and halves the bound once.
-        if now >= self._eased_until:
-            self._eased_until = now + self.options.backoff
-            self.limit = max(min(self.limit, self.ceiling) / 2.0, 1.0)
-
     def _slow_down(self, now: float, seconds: float) -> None:
-        # Those that were sent together are refused together: one halving for all of them.
         if now >= self.paused_until:
             self.n_pauses += 1
-            self.limit = max(min(self.limit, self.ceiling) / 2.0, 1.0)
+            self.bound.lower(self.ceiling)
+        else:
+            self.bound.lower_to(len(self.sent))
         self.paused_until = max(self.paused_until, now + seconds)
 
     def _backoff(self, failures: int) -> float:

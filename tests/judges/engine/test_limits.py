@@ -55,7 +55,7 @@ def test_concurrency_adapts_to_a_server_that_is_overloaded_without_saying_so():
     def failed(error, now):
         request = InFlightRequest("h", WireRequest("chat", "m", ()), transport)
         transport.failed(request, error, now)
-        return transport.limit
+        return transport.bound.now
 
     late = TransientBackendError("no answer within 20 s", was_sent=True)
     assert failed(late, 100.0) == 8
@@ -63,15 +63,15 @@ def test_concurrency_adapts_to_a_server_that_is_overloaded_without_saying_so():
     assert failed(TransientBackendError("busy", status=503), 101.0) == 4
     for now in range(200, 220):
         failed(late, float(now))
-    assert transport.limit == 1
+    assert transport.bound.now == 1
     # What never reached it, and an error of the server's own, say nothing of its load.
-    transport.limit = 16.0
+    transport.bound.now = 16.0
     failed(TransientBackendError("connection refused"), 300.0)
     assert failed(TransientBackendError("bug", status=500), 301.0) == 16
-    transport.limit = 4.0
+    transport.bound.now = 4.0
     for _ in range(100):
         transport.answered()
-    assert 12 < transport.limit <= 16
+    assert 12 < transport.bound.now <= 16
 
 
 @given(st.lists(st.floats(1, 500), min_size=1, max_size=50))
