@@ -20,7 +20,7 @@ from metaeval.figures import (
     published_rankings,
     rubric,
 )
-from metaeval.figures.figure import Figure, KindFigures, Published, ScoreWords, Unit
+from metaeval.figures.figure import Figure, KindFigures, PublishedConvention, ScoreWords, Unit
 from metaeval.figures.sample import JudgeSample, Sample
 
 FIGURES: dict[str, KindFigures] = {

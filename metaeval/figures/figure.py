@@ -135,13 +135,13 @@ class Convention:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedConvention:
     """The figures that a paper prints, by its convention: beside the others where a report is asked for them.
 
     Attributes
     ----------
     title : str
-        Of the paper or benchmark, with letters, digits and spaces alone.
+        Of the paper or benchmark, with letters, digits, hyphens and spaces alone.
     convention : str
         What the paper does where others differ, in one sentence or two.
     cites : tuple of str
@@ -234,7 +234,7 @@ class KindFigures:
         How figures of people are computed.
     conventions : tuple of Convention
         By which a report says which presets of papers its figures follow.
-    published : mapping of str to Published
+    published : mapping of str to PublishedConvention
         By the name of a preset the figures of its paper, of those that have some of this kind.
     ranked : str
         By what judges are ranked; ``{against}`` is one of `against`.
@@ -269,7 +269,7 @@ class KindFigures:
     counted: str = "n counts items."
     methods: tuple[str, ...] = ()
     conventions: tuple[Convention, ...] = ()
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, PublishedConvention] = field(default_factory=dict)
     ranked: str = ""
     against: Mapping[Against, str] = field(default_factory=dict)
     scores: Mapping[str, ScoreWords]

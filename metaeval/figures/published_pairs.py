@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.figure import GROUPS, Figure, Published
+from metaeval.figures.figure import GROUPS, Figure, PublishedConvention
 from metaeval.figures.pairwise import PairJudge, PairSample
 from metaeval.figures.sample import ByGroup, Ratio, mean_of
 from metaeval.inputs import Booleans
@@ -75,10 +75,10 @@ def _votes(setup: str, subject: PairJudge | PairSample) -> ByGroup:
     return ByGroup(figure)
 
 
-def _mt_bench(setup: str, ties: str) -> Published:
+def _mt_bench(setup: str, ties: str) -> PublishedConvention:
     function = partial(_votes, f"mt_bench_{setup.lower()}")
     ended = f"(MT-bench, setup {setup})"
-    return Published(
+    return PublishedConvention(
         f"MT-bench setup {setup}",
         "Agreement is the share of all pairs of a verdict and a vote that are the same, so that an item with many "
         f"votes weighs more; verdicts that differ between the two orders are ties, and {ties}.",
@@ -143,7 +143,7 @@ def _sections(name: str, section: str, one: PairJudge) -> ByGroup:
     return ByGroup(figure)
 
 
-def _benchmark(name: str, title: str, convention: str, cite: str) -> Published:
+def _benchmark(name: str, title: str, convention: str, cite: str) -> PublishedConvention:
     """A benchmark that is the mean of its sections."""
     figures = [
         _gold(
@@ -164,7 +164,7 @@ def _benchmark(name: str, title: str, convention: str, cite: str) -> Published:
         )
         for section in preset(name).of(section_accuracy)["sections"]
     ]
-    return Published(title.replace("-", " "), convention, (cite,), tuple(figures))
+    return PublishedConvention(title, convention, (cite,), tuple(figures))
 
 
 def _positional(name: str, one: PairJudge) -> Ratio:
@@ -189,10 +189,10 @@ def _leave_one_out(name: str, subject: PairJudge | PairSample) -> Ratio:
     return mean_of(leave_one_out_contributions(subject.slots, **options, rng=subject.options.seed), _NO_PAIR)
 
 
-def _agreement(name: str, title: str, convention: str, cites: tuple[str, ...]) -> Published:
+def _agreement(name: str, title: str, convention: str, cites: tuple[str, ...]) -> PublishedConvention:
     function = partial(_leave_one_out, name)
     why = "the convention breaks ties among the labels of these annotators"
-    return Published(
+    return PublishedConvention(
         title,
         convention,
         cites,
@@ -262,11 +262,11 @@ def _advantage(name: str, one: PairJudge) -> ByGroup:
     return ByGroup(figure)
 
 
-def _alternative(who: str, epsilon: float) -> Published:
+def _alternative(who: str, epsilon: float) -> PublishedConvention:
     name = f"alt_test_{who}"
     title = f"Alternative annotator test of {_PEOPLE[who]}"
     why = "the test is of these annotators"
-    return Published(
+    return PublishedConvention(
         title,
         f"The alternative annotator test is the authors': a t test of each annotator with 30 items or more with "
         f"epsilon {epsilon:g}, corrected by Benjamini and Yekutieli; unparsed verdicts are left out, and the winning "
@@ -296,10 +296,10 @@ def _alternative(who: str, epsilon: float) -> Published:
     )
 
 
-PUBLISHED: Mapping[str, Published] = {
+PUBLISHED: Mapping[str, PublishedConvention] = {
     "mt_bench_s1": _mt_bench("S1", "a tie is a vote like any other"),
     "mt_bench_s2": _mt_bench("S2", "every tie, of a judge or of a person, is left out"),
-    "judgebench": Published(
+    "judgebench": PublishedConvention(
         "JudgeBench",
         "An order that says the right response adds one and an order that says the other takes one away; an item is "
         "right above zero, so ties and unparsed verdicts are wrong.",
@@ -329,7 +329,7 @@ PUBLISHED: Mapping[str, Published] = {
         "response must score more, so a tie is wrong.",
         "liu2025rmbench",
     ),
-    "llmbar": Published(
+    "llmbar": PublishedConvention(
         "LLMBar",
         "A hedge counts one half, an unparsed verdict is wrong, and two unparsed verdicts agree.",
         ("zeng2024llmbar",),
@@ -345,7 +345,7 @@ PUBLISHED: Mapping[str, Published] = {
             Figure(
                 "llmbar_positional_agreement",
                 "Positional agreement (LLMBar)",
-                "Share of items with the same verdict in both orders; two unparsed verdicts are the same.",
+                "Share of the items whose two orders have equal verdicts, two unparsed ones included.",
                 partial(_positional, "llmbar"),
                 axes=GROUPS,
                 short="Positional agreement",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.figure import CORRELATION, GROUPS, Figure, Published
+from metaeval.figures.figure import CORRELATION, GROUPS, Figure, PublishedConvention
 from metaeval.figures.rankings import RankingJudge, RankingSample
 from metaeval.figures.sample import ByGroup, Ratio, mean_of, part_mask
 from metaeval.inputs import Booleans, Floats
@@ -86,8 +86,8 @@ def _figure(name: str, label: str, estimand: str, function: Any, **also: Any) ->
     return Figure(f"{NAME}_{name}", label, estimand, function, of_gold=True, **also)
 
 
-PUBLISHED: Mapping[str, Published] = {
-    NAME: Published(
+PUBLISHED: Mapping[str, PublishedConvention] = {
+    NAME: PublishedConvention(
         _TITLE,
         "An item is right where the right response has the highest score of its responses, and counts 1 / k where k "
         "responses share it; the score is the unweighted mean of six subsets, of which Ties, with several right "
@@ -125,7 +125,7 @@ PUBLISHED: Mapping[str, Published] = {
             ),
         ),
     ),
-    "humanrankeval": Published(
+    "humanrankeval": PublishedConvention(
         "HumanRankEval",
         "Pearson's correlation of the judge's scores with the votes is computed by question and averaged.",
         ("gritta2024humanrankeval",),

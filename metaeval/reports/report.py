@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NotRequired, TypedDict
 
 from annotation.domain.scales import Scale
-from metaeval.figures import FIGURES, Figure, KindFigures, Published
+from metaeval.figures import FIGURES, Figure, KindFigures, PublishedConvention
 from metaeval.reports.upgrade import upgraded
 from metaeval.selection.verdict import VerdictKind
 
@@ -185,7 +185,7 @@ class ReportContent:
         return figures.under(self.options.get("preset", ""))
 
     @property
-    def published(self) -> Published | None:
+    def published(self) -> PublishedConvention | None:
         """The convention of a paper that it was asked for."""
         return FIGURES[self.kind].published.get(self.options.get("preset", ""))
 
