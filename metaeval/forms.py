@@ -7,6 +7,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from annotation.domain.scales import FARTHEST
+from metaeval.figures import FIGURES, KIND_LABELS
 from metaeval.figures.sample import RISK
 from metaeval.reports.confidence import Asked
 from metaeval.reports.replacement import ADVICE
@@ -51,7 +52,33 @@ class VerdictForm(forms.Form):
         return (values.get("margin") or 0.0) / 100, "these" if annotators == "these" else "alike"
 
 
-class ReportForm(VerdictForm):
+class PublishedForm(VerdictForm):
+    """The same with a paper whose figures stand beside the others, by its own convention."""
+
+    preset = forms.ChoiceField(
+        label="Published convention",
+        required=False,
+        help_text="Adds the figures of a paper or benchmark, computed as it prints them.",
+    )
+
+    def __init__(self, *args: object, kinds: Sequence[str] = tuple(FIGURES), **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        field = self.fields["preset"]
+        if isinstance(field, forms.ChoiceField):
+            offered = ((kind, FIGURES[kind].published) for kind in kinds if FIGURES[kind].published)
+            groups = [
+                (KIND_LABELS[kind], [(name, one.title) for name, one in published.items()])
+                for kind, published in offered
+            ]
+            field.choices = [("", "None"), *(groups if len(groups) > 1 else groups[0][1] if groups else [])]
+
+    def preset_of(self, kind: str) -> str:
+        """The preset that a valid form asks for, where its paper has figures of items of this kind; else nothing."""
+        name = str(self.cleaned_data.get("preset", ""))
+        return name if name in FIGURES[kind].published else ""
+
+
+class ReportForm(PublishedForm):
     """What to report on."""
 
     name = forms.ChoiceField(label="Dataset or study")

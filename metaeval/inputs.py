@@ -23,7 +23,7 @@ from annotation.kinds import ItemKind
 from annotation.kinds.classification import UNORDERED, CategoryScheme
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS, Annotators
-from metaeval.stats import InvalidInputError
+from metaeval.stats import PRESETS, InvalidInputError
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -77,6 +77,8 @@ class Options:
     pass_mark : float or None
         Of rubrics: a rating at or above it passes, which makes errors of the two sides out of ratings. None: there are
         no such errors to speak of.
+    preset : str
+        The paper whose figures are computed beside the others, by its own convention; empty: none.
     """
 
     against: Against = PEOPLE
@@ -89,6 +91,7 @@ class Options:
     margin: float = 0.0
     annotators: Annotators = "alike"
     pass_mark: float | None = None
+    preset: str = ""
 
     def __post_init__(self) -> None:
         _one_of("against", self.against, (PEOPLE, GOLD))
@@ -107,14 +110,17 @@ class Options:
         _one_of("annotators", self.annotators, ANNOTATORS)
         if self.pass_mark is not None and not math.isfinite(self.pass_mark):
             raise InvalidInputError(f"pass mark: expected a rating, got {self.pass_mark}.")
+        if self.preset:
+            _one_of("preset", self.preset, tuple(PRESETS))
 
     def as_dict(self, names: Collection[str]) -> dict[str, Any]:
-        """Those of these names, as plain JSON values."""
-        return {name: value for name, value in asdict(self).items() if name in names}
+        """Those of these names, as plain JSON values; a preset only where there is one."""
+        found = {name: value for name, value in asdict(self).items() if name in names}
+        return found if found.get("preset", "") else {n: v for n, v in found.items() if n != "preset"}
 
     def hashed(self) -> dict[str, Any]:
         """What the hash of the inputs covers: what came later counts where it is not as it was before."""
-        before = {"margin": 0.0, "annotators": "alike", "pass_mark": None}
+        before = {"margin": 0.0, "annotators": "alike", "pass_mark": None, "preset": ""}
         return {
             name: value for name, value in asdict(self).items() if name not in before or before[name] != value
         }

@@ -108,6 +108,9 @@ class ReportJob(models.Model):
     pass_mark = models.FloatField(
         null=True, blank=True, help_text="Of rubrics: from which rating on one passes."
     )
+    preset = models.CharField(
+        max_length=40, blank=True, help_text="The paper whose figures stand beside the others."
+    )
     page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
     asked = models.JSONField(default=dict, blank=True)
     key = models.CharField(max_length=64, blank=True)

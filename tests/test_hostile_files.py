@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command, get_commands, loa
 
 from annotation.models import Role
 from annotation.models.entry import PlatformLink
+from judges.standalone.main import main
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.judges.props import endpoint_make
 
@@ -52,9 +53,18 @@ FILES = {
     "YAML tag": b"!!python/object/apply:os.system ['true']\n",
     "Parquet magic": b"PAR1" + b"\xff" * 60 + b"PAR1",
     "gzip magic": b"\x1f\x8b\x08" + b"\0" * 40,
+    "YAML integer of many digits": b"name: 0x" + b"f" * 10_000 + b"\nstrategy: " + b"9" * 5_000 + b"\n",
+    "deep field": b'{"id": "a", "kind": "pairwise", "instruction": "i", "responses": ["a", "b"], "metadata": '
+    + DEEP,
+    "key of megabytes": b'{"' + b"k" * 1_000_000 + b'": 1}',
+    "value of megabytes": b'{"id": "' + b"x" * 1_000_000 + b'", "kind": "' + b"y" * 1_000_000 + b'"}',
+    "many columns": b",".join(b"c%d" % n for n in range(20_000)) + b"\n1\n",
+    "same key twice": b'{"id": "a", "id": "b", "kind": "pairwise", "instruction": "i", "responses": ["a", "b"]}',
     "zip of nothing": b"PK\x05\x06" + b"\0" * 18,
     "zip magic": b"PK\x03\x04" + b"\xff" * 40 + b"PK\x05\x06" + b"\xff" * 18,
 }
+MOST_SAID = 60_000
+"""Characters of a message: of twenty rows, each with a name and a value that are cut off."""
 PLATFORMS = ("connect", "mturk", "prolific")
 SUFFIXES = (".json", ".jsonl", ".csv", ".parquet", ".xml", ".xml.gz", ".yaml", ".zip")
 
@@ -83,6 +93,8 @@ def _calls() -> dict[str, list[list[str]]]:
         "import_judge": judges,
         "import_ratings": [["FILE", "--name", "new"]],
         "plan_sweep": [["FILE", "--user", "somebody"]],
+        "apply": [["FILE", "--user", "somebody"]],
+        "report": [["--verify", "FILE"], ["--diff", "FILE", "FILE"]],
         "reconcile_platform": [["study", "--platform", kind, "--file", "FILE"] for kind in PLATFORMS],
     }
 
@@ -111,8 +123,10 @@ def test_a_file_that_is_none_is_refused_in_a_sentence(command, suffix, tmp_path)
             try:
                 call_command(command, *given, verbosity=0)
             except CommandError as error:
-                if not str(error).strip():
-                    trouble.append(f"{' '.join(words)} with {name}: refused without a word")
+                if not 0 < len(str(error).strip()) < MOST_SAID:
+                    trouble.append(
+                        f"{' '.join(words)} with {name}: refused in {len(str(error)):,} characters"
+                    )
             except Exception as error:
                 trouble.append(f"{' '.join(words)} with {name}: {error!r}")
     assert trouble == []
@@ -127,3 +141,37 @@ def test_a_path_that_is_no_file_is_refused_in_a_sentence(command, kind, tmp_path
     for words in _calls()[command]:
         with pytest.raises(CommandError):
             call_command(command, *[str(path) if word == "FILE" else word for word in words], verbosity=0)
+
+
+STANDALONE = {
+    "judge FILE": ["judge", "FILE", "--strategy", "longest", "--out", "OUT", "--quiet"],
+    "judge --judge FILE": ["judge", "GOOD", "--judge", "FILE", "--out", "OUT", "--quiet"],
+    "judge --out FILE": ["judge", "GOOD", "--strategy", "longest", "--out", "FILE", "--quiet"],
+    "gate FILE": ["gate", "FILE", "GOOD", "--min-agreement", "0.5", "--quiet"],
+    "gate JUDGE FILE": ["gate", "JUDGE", "FILE", "--min-agreement", "0.5", "--quiet"],
+    "gate --baseline FILE": ["gate", "JUDGE", "GOOD", "--max-drop", "2", "--baseline", "FILE", "--quiet"],
+    "export FILE": ["export", "FILE", "--to", "promptfoo", "--out", "FOLDER"],
+    "export --items FILE": ["export", "JUDGE", "--to", "promptfoo", "--items", "FILE", "--out", "FOLDER"],
+}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".yaml", ".zip"])
+def test_without_a_site_it_is_refused_in_a_sentence_too(suffix, tmp_path, capsys):
+    places = {
+        "FILE": tmp_path / f"file{suffix}",
+        "OUT": tmp_path / "out.jsonl",
+        "FOLDER": tmp_path / "folder",
+    }
+    places |= {"GOOD": tmp_path / "good.jsonl", "JUDGE": tmp_path / "judge.yaml"}
+    places["GOOD"].write_text('{"id": "a", "instruction": "i", "responses": ["a", "b"], "gold": 1}\n')
+    places["JUDGE"].write_text("name: J\nstrategy: longest\n")
+    trouble = []
+    for name, content in FILES.items():
+        for called, words in STANDALONE.items():
+            places["FILE"].write_bytes(content)
+            places["OUT"].unlink(missing_ok=True)
+            main([str(places.get(word, word)) for word in words])
+            said = capsys.readouterr().err
+            if "this should not happen" in said or len(said) > MOST_SAID:
+                trouble.append(f"{called} with {name}: {len(said):,} characters, {said[-300:]}")
+    assert trouble == []

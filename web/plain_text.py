@@ -20,3 +20,12 @@ def printable_line(text: str) -> str:
     spaced = "".join(" " if c in "\t\r\n\v\f\u2028\u2029" else c for c in text)
     kept = "".join(c for c in spaced if c not in _BIDI and c not in _ODD and unicodedata.category(c) != "Cc")
     return " ".join(kept.split()) if kept != text else text
+
+
+def cut_off(text: str, limit: int) -> str:
+    """Return a text of at most so many characters.
+
+    >>> cut_off("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -6,6 +6,9 @@ import yaml
 
 MOST_VALUES = 100_000
 """Once every alias is written out. Nine lines of aliases of aliases would stand for a billion."""
+MOST_DIGITS = 1_000
+"""Of a whole number, however it is written: Python writes out none of more than 4,300."""
+_WHOLE = "tag:yaml.org,2002:int"
 
 
 class YamlError(Exception):
@@ -36,6 +39,8 @@ def yaml_read(text: str) -> Any:
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
     """How many values a node stands for. Raises ValueError for one that holds itself, or for too many."""
     if not isinstance(node, yaml.CollectionNode):
+        if node.tag == _WHOLE and len(node.value) > MOST_DIGITS:
+            raise ValueError(f"line {node.start_mark.line + 1}: a whole number of {len(node.value):,} digits")
         return 1
     size = known.get(id(node))
     if size is None:

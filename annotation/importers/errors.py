@@ -7,9 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TypeVar
 
+from web.plain_text import cut_off
+
 MAX_QUOTED = 60
 MAX_ERRORS = 20
 """Errors of a file that are listed."""
+MOST_FIELD, MOST_MESSAGE = 200, 2_000
 T = TypeVar("T")
 
 
@@ -26,7 +29,8 @@ class ImportFileError(Exception):
     field : str or None
         Column or key.
     message : str
-        What was expected, and what was found. One line.
+        What was expected, and what was found. One line; it and the field are cut off where a file has a name of
+        megabytes.
     data : object
         The row as far as it was read: fields, cells, or the text of a line. None where nobody knew it.
     """
@@ -36,9 +40,9 @@ class ImportFileError(Exception):
     def __init__(self, file: object, row: int | None, field: str | None, message: str) -> None:
         self.file = str(file)
         self.row = row
-        self.field = field
-        self.message = message
-        super().__init__(file, row, field, message)
+        self.field = None if field is None else cut_off(field, MOST_FIELD)
+        self.message = cut_off(message, MOST_MESSAGE)
+        super().__init__(file, row, self.field, self.message)
 
     def __str__(self) -> str:
         place = printable(self.file)

@@ -90,13 +90,15 @@ VERDICT_FIELDS = (
     *("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2"),
     *BETWEEN,
     "probability",
+    "scores",
 )
 VERDICT_COLUMNS = ColumnTypes(
     known=lambda name: name in VERDICT_FIELDS,
     names=VERDICT_FIELDS,
     required=("item", "judge"),
+    json=lambda name: name == "scores",
     value=lambda name: name in ("order", "verdict", "score_1", "score_2", "probability", *BETWEEN),
-    any_of=("verdict", *BETWEEN, "score_1"),
+    any_of=("verdict", *BETWEEN, "score_1", "scores"),
 )
 
 
@@ -484,9 +486,7 @@ def read_verdicts(
         item = row.identifier("item")
         if item not in rules_by_item:
             row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
-        pair = [row.get("score_1"), row.get("score_2")]
-        has_scores = "score_1" in row.data and "score_2" in row.data
-        cell = verdict_cell(row, "verdict", pair if has_scores or pair != [None, None] else None)
+        cell = verdict_cell(row, "verdict", _scores_of(row))
         _add_verdict(builder, cell, item, rules_by_item[item])
 
     faults = Faults()
@@ -495,6 +495,17 @@ def read_verdicts(
     if not builder.verdicts:
         raise ImportFileError(file, None, None, "expected at least one verdict, found none.")
     return builder.verdicts
+
+
+def _scores_of(row: Row) -> Any:
+    """What a row says the judge gave each response: a list, or two columns of a pair; None where it doesn't."""
+    pair = [row.get("score_1"), row.get("score_2")]
+    has_pair = "score_1" in row.data and "score_2" in row.data
+    if row.get("scores") is None:
+        return pair if has_pair or pair != [None, None] else None
+    if pair != [None, None]:
+        row.fail("scores", "expected the scores once, found score_1 or score_2 too.")
+    return row.get("scores")
 
 
 def read_label_rows(path: str | Path, rules_by_item: Mapping[str, ValueRules]) -> tuple[LabelRecord, ...]:

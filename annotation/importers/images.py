@@ -10,13 +10,14 @@ import binascii
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from annotation.domain.images import DIGEST, MARKDOWN_IMAGE, SCHEME, stored_image
@@ -228,18 +229,43 @@ def images_attach(bundle: DatasetBundle, images: ImageFolder, folder: Path | Non
     return ImageAttaching(images, folder).attach(bundle)
 
 
+class ImageStore(Protocol):
+    """Where the images of bundles are kept."""
+
+    def add(self, data: bytes) -> ImageRecord:
+        """Encode a file that came, and keep it; raises ImageError."""
+        ...
+
+    def read(self, digest: str) -> bytes | None:
+        """Return the bytes of an image; None where there is none."""
+        ...
+
+
 class ImageAttaching:
     """Stores the images of bundles of one file, each image once, however many bundles show it.
+
+    Parameters
+    ----------
+    images : ImageStore
+    folder : Path or None
+        Where names are looked up.
+    given : mapping of str to bytes, optional
+        Images by the name that texts have for them; before those of the folder.
 
     Attributes
     ----------
     has_any : bool
         A text of a bundle so far shows an image that is stored.
+    used : set of str
+        The names in ``given`` that a text so far shows.
     """
 
-    def __init__(self, images: ImageFolder, folder: Path | None) -> None:
-        self.images, self.folder = images, folder
+    def __init__(
+        self, images: ImageStore, folder: Path | None, given: Mapping[str, bytes] = MappingProxyType({})
+    ) -> None:
+        self.images, self.folder, self.given = images, folder, given
         self.has_any = False
+        self.used: set[str] = set()
         self._read: dict[Path, ImageRecord] = {}
         self._found: dict[str, ImageRecord] = {}
         self._faults = Faults()
@@ -332,6 +358,10 @@ class ImageAttaching:
             raise ImportFileError(origin.file, origin.row, field, message) from None
 
     def _stored(self, address: str) -> str | None:
+        name = address if address in self.given else unquote(address)
+        if name in self.given:
+            self.used.add(name)
+            return self._shown(self.images.add(self.given[name]))
         if address.startswith(_DATA):
             return self._shown(self.images.add(_decoded(address)))
         if self.folder is None or "://" in address or address.startswith(("data:", "mailto:", "#", "//")):
@@ -342,7 +372,7 @@ class ImageAttaching:
                 return None
             raise ImageError("expected a file of this name with the file of items, found none.")
         if path not in self._read:
-            self._read[path] = self.images.add(_bytes_of(path))
+            self._read[path] = self.images.add(image_bytes(path))
         return self._shown(self._read[path])
 
     def _path(self, name: str) -> Path | None:
@@ -364,6 +394,7 @@ def _decoded(address: str) -> bytes:
         raise ImageError("expected base64 after ;base64, found something else.") from None
 
 
-def _bytes_of(path: Path) -> bytes:
+def image_bytes(path: Path) -> bytes:
+    """Read an image file, and no more of a larger one than shows that it is too large."""
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)

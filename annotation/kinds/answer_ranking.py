@@ -32,6 +32,11 @@ class AnswerRanking(RankingKind):
         ranks = {str(shown_order[int(shown)]): rank for shown, rank in value["ranks"].items()}
         return {"ranks": dict(sorted(ranks.items(), key=lambda pair: int(pair[0])))}
 
+    def of_scores(self, scores: Sequence[float]) -> Value:
+        """The higher the score, the better the rank; equal ones share it."""
+        places = sorted(set(scores), reverse=True)
+        return {"ranks": {str(place): places.index(score) + 1 for place, score in enumerate(scores)}}
+
     def called(self, key: str) -> str:
         return f"answer {letter_of(int(key))}"
 

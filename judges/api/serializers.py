@@ -186,6 +186,11 @@ class JudgmentRowSerializer(Exact):
     strategy = serializers.CharField(max_length=64, required=False, allow_blank=True)
     score_1 = serializers.FloatField(required=False)
     score_2 = serializers.FloatField(required=False)
+    scores = serializers.JSONField(
+        required=False,
+        allow_null=True,
+        help_text="A list of what the judge gave each response, null where it could not be read.",
+    )
 
     def get_fields(self) -> dict[str, Any]:
         """Return these fields and those of a line, which the reader of lines checks."""

@@ -34,7 +34,9 @@ from judges.models import Endpoint, Judge, Sweep
 from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create
 from judges.services.sweep_settings import SweepSettings
 from judges.services.sweeps import draft_create
+from judges.strategies.errors import MOST_FIELD, MOST_PROBLEM
 from judges.strategies.registry import STRATEGIES
+from web.plain_text import cut_off
 from web.yaml_text import YamlError, yaml_read
 
 MOST_JUDGES = 500
@@ -64,6 +66,7 @@ class PlanError(Exception):
     """A plan cannot be carried out. Names the field, such as ``grid.model``."""
 
     def __init__(self, field: str, problem: str) -> None:
+        field, problem = cut_off(field, MOST_FIELD), cut_off(problem, MOST_PROBLEM)
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem

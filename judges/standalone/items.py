@@ -47,8 +47,15 @@ def items_of_file(
     return views, len(bundle.items) - len(views)
 
 
-def item_of_call(values: Mapping[str, Any], *, name: str = "item") -> ItemView:
+def item_of_call(
+    values: Mapping[str, Any], *, name: str = "item", images: ImageAttaching | None = None
+) -> ItemView:
     """Return the item that a row of a file would be.
+
+    Parameters
+    ----------
+    images : ImageAttaching, optional
+        Stores the images that are shown.
 
     Raises
     ------
@@ -60,6 +67,7 @@ def item_of_call(values: Mapping[str, Any], *, name: str = "item") -> ItemView:
     bundle = builder.finish(name)
     if not bundle.items:
         raise ImportFileError(name, None, None, "expected an item, found an instruction alone.")
+    bundle = bundle if images is None else images.attach(bundle)
     return next(bundle_views(bundle, bundle.items[0].kind, ()))
 
 

@@ -20,10 +20,13 @@ from types import TracebackType
 from typing import Any
 
 from annotation.importers.errors import ImportFileError
+from annotation.importers.images import ImageAttaching
 from judges.engine.codec import FAILED, PARSED, Result
 from judges.engine.options import EngineOptions
 from judges.engine.works import Work
 from judges.services.judge_files import judge_of_file
+from judges.standalone.images import CallImages, OneCall, images_given, why_unseen
+from judges.standalone.item_files import view_has_images
 from judges.standalone.items import item_of_call
 from judges.standalone.service import Done, JudgeService
 from judges.standalone.sessions import BackendMaker, ModelAccess, spec_at
@@ -86,6 +89,10 @@ class StandaloneJudge:
     document : JudgeDocument
     access : ModelAccess
         How its models are reached.
+    takes_images : bool
+        The judge's models take images: items that show one are sent with it. Without it they are refused.
+    image_folder : str or Path, optional
+        Where the names of images in texts are looked up.
     telemetry : bool or opentelemetry.sdk._logs.LoggerProvider, optional
         Send each answer as an event ``gen_ai.evaluation.result``; True: through the provider of logs that the
         application has set up. A span that is current where the judge is asked is the event's.
@@ -96,6 +103,8 @@ class StandaloneJudge:
         document: JudgeDocument,
         *,
         access: ModelAccess = ModelAccess(),  # noqa: B008 (immutable)
+        takes_images: bool = False,
+        image_folder: str | Path | None = None,
         telemetry: Any = None,
         options: EngineOptions | None = None,
         backends: BackendMaker | None = None,
@@ -103,6 +112,10 @@ class StandaloneJudge:
         self.document = document
         self.name, self.spec, self.kind = document.name, document.spec, document.spec.kind
         self.fingerprint = document.spec.fingerprint()
+        self._images, self._takes_images = CallImages(), takes_images
+        self._image_folder = None if image_folder is None else Path(image_folder)
+        if takes_images:
+            access = replace(access, images=self._images.read)
         self._events: Sender | None = None
         if telemetry not in (None, False):
             self._events = ApplicationEvents(document, None if telemetry is True else telemetry)
@@ -116,6 +129,8 @@ class StandaloneJudge:
         base_url: str = "",
         model: str = "",
         revision: str = "",
+        takes_images: bool = False,
+        image_folder: str | Path | None = None,
         telemetry: Any = None,
         **access: Any,
     ) -> StandaloneJudge:
@@ -125,6 +140,10 @@ class StandaloneJudge:
         ----------
         base_url, model, revision : str
             Ask there instead: it is then another judge, with another fingerprint.
+        takes_images : bool
+            The judge's models take images.
+        image_folder : str or Path, optional
+            Where the names of images in texts are looked up, as in a folder of items with their images.
         telemetry : bool or opentelemetry.sdk._logs.LoggerProvider, optional
             Send each answer as an OpenTelemetry event.
         **access
@@ -139,7 +158,13 @@ class StandaloneJudge:
         """
         document = judge_of_file(Path(path))
         spec = spec_at(document.spec, base_url=base_url, model=model, revision=revision)
-        return cls(replace(document, spec=spec), access=ModelAccess(**access), telemetry=telemetry)
+        return cls(
+            replace(document, spec=spec),
+            access=ModelAccess(**access),
+            takes_images=takes_images,
+            image_folder=image_folder,
+            telemetry=telemetry,
+        )
 
     @classmethod
     def define(
@@ -149,6 +174,8 @@ class StandaloneJudge:
         model: str = "",
         base_url: str = "",
         access: ModelAccess | None = None,
+        takes_images: bool = False,
+        image_folder: str | Path | None = None,
         telemetry: Any = None,
         **fields: Any,
     ) -> StandaloneJudge:
@@ -159,7 +186,13 @@ class StandaloneJudge:
         SpecError, BackendError
         """
         values = {"strategy": strategy, "model": model, "endpoint": base_url, **fields}
-        return cls(document_read(values), access=access or ModelAccess(), telemetry=telemetry)
+        return cls(
+            document_read(values),
+            access=access or ModelAccess(),
+            takes_images=takes_images,
+            image_folder=image_folder,
+            telemetry=telemetry,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write it as a ``judge.json``."""
@@ -179,7 +212,8 @@ class StandaloneJudge:
             In which presentation orders it is asked. Of both, the mean of the probabilities decides; without
             probabilities, contradicting verdicts are a tie.
         **about
-            Further fields of an item: ``context``, ``reference``, ``category``, ``conversation``, ``id``.
+            Further fields of an item: ``context``, ``reference``, ``category``, ``conversation``, ``id``; and
+            ``images``, by the name that a text has for each (``![A chart](chart)``) its bytes or the path of its file.
         """
         return self.judge({"responses": [a, b], "instruction": instruction, **about}, orders=orders)
 
@@ -228,21 +262,26 @@ class StandaloneJudge:
         return await self.ajudge(_parts(KIND_ASKED["weigh"], instruction, [], aspects, about))
 
     def judge(self, item: Mapping[str, Any], *, orders: str = "both") -> JudgeAnswer:
-        """Judge an item that is given as a row of an import file, whatever its kind.
+        """Judge an item that is given as a row of an import file, whatever its kind; it may have ``images``.
 
         Raises
         ------
         ImportFileError
-            Names the field of the item that is wrong.
+            Names the field of the item that is wrong, or says why the judge can't see an image that it shows.
         JudgeUnavailableError
             A model cannot be asked any more.
         """
-        asked = self._submit(item, orders)
-        return self._answer([done.result() for done in asked])
+        return self._answer([done.result() for done in self._submit(item, orders)])
 
     async def ajudge(self, item: Mapping[str, Any], *, orders: str = "both") -> JudgeAnswer:
         """Judge an item, as `judge`."""
-        return self._answer(await asyncio.gather(*map(asyncio.wrap_future, self._submit(item, orders))))
+        # To encode an image may take a second, in which others go on.
+        asked = (
+            await asyncio.to_thread(self._submit, item, orders)
+            if self._takes_images
+            else self._submit(item, orders)
+        )
+        return self._answer(await asyncio.gather(*map(asyncio.wrap_future, asked)))
 
     def judge_all(self, items: Iterable[Mapping[str, Any]], *, orders: str = "both") -> list[JudgeAnswer]:
         """Judge several items, as many at a time as the models take, and return the answers in their order."""
@@ -250,13 +289,40 @@ class StandaloneJudge:
         return [self._answer([done.result() for done in each]) for each in asked]
 
     def _submit(self, item: Mapping[str, Any], orders: str) -> list[Done]:
-        view = item_of_call(item if item.get("kind") else {"kind": self.kind, **item})
+        call = OneCall(self._images)
+        try:
+            view = self._view(item, call)
+            wanted = orders_of(orders, view.kind, 0, view.external_id) if self.spec.order_matters else (0,)
+            asked = [self._service.submit(_presented(view, order)) for order in wanted]
+        except BaseException:
+            call.release()
+            raise
+        if call.digests:
+            call.release_after(asked)
+        return asked
+
+    def _view(self, item: Mapping[str, Any], call: OneCall) -> ItemView:
+        """Return an item with its images stored; raises ImportFileError."""
+        given = images_given(item["images"]) if item.get("images") is not None else {}
+        row = {name: value for name, value in item.items() if name != "images"}
+        attaching = ImageAttaching(call, self._image_folder, given)
+        view = item_of_call(row if row.get("kind") else {"kind": self.kind, **row}, images=attaching)
         if view.kind != self.kind:
             raise ImportFileError(
                 "item", None, "kind", f"expected '{self.kind}', which this judge judges, found '{view.kind}'."
             )
-        wanted = orders_of(orders, view.kind, 0, view.external_id) if self.spec.order_matters else (0,)
-        return [self._service.submit(_presented(view, order)) for order in wanted]
+        if unused := sorted(given.keys() - attaching.used):
+            raise ImportFileError(
+                "item",
+                None,
+                f"images.{unused[0][:60]}",
+                "expected a text that shows it, as ![...](NAME), found none.",
+            )
+        if view_has_images(view) and (
+            why := why_unseen(self.spec, takes_images=self._takes_images, otherwise="say takes_images=True")
+        ):
+            raise ImportFileError("item", None, "images", f"'{view.external_id}' {why}")
+        return view
 
     def _answer(self, found: Sequence[tuple[Work, Result]]) -> JudgeAnswer:
         answer = _joined(found)

@@ -8,6 +8,10 @@
     SpecError                      a judge specification is invalid; names the field
 """
 
+from web.plain_text import cut_off
+
+MOST_FIELD, MOST_PROBLEM = 200, 2_000
+
 
 class StrategyError(Exception):
     """One item cannot be judged by this strategy. Permanent: the same item will fail again."""
@@ -34,10 +38,12 @@ class SpecError(ValueError):
     field : str
         Dotted name of the offending field, e.g. ``"decoding.temperature"``.
     problem : str
-        What was expected and what was found, without the field's name.
+        What was expected and what was found, without the field's name. Both are cut off where a file has a name or a
+        value of megabytes.
     """
 
     def __init__(self, field: str, problem: str) -> None:
+        field, problem = cut_off(field, MOST_FIELD), cut_off(problem, MOST_PROBLEM)
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem

@@ -10,7 +10,14 @@ from annotation.domain.scales import FARTHEST
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Kind
 from metaeval.api.selections import CriteriaAsked
-from metaeval.api.sources import MOST_ID, PreregistrationAsked, SourceAsked, VerdictAsked, row_field
+from metaeval.api.sources import (
+    MOST_ID,
+    PreregistrationAsked,
+    PresetAsked,
+    SourceAsked,
+    VerdictAsked,
+    row_field,
+)
 from metaeval.figures.sample import RISK
 from metaeval.models import Decision, Preregistration, Report, ReportJob
 from metaeval.selection.replacement import EPSILON
@@ -67,7 +74,7 @@ class JobSerializer(serializers.ModelSerializer[ReportJob]):
         return reverse("api:job", args=[job.pk])
 
 
-class ReportWriteSerializer(PreregistrationAsked, VerdictAsked):
+class ReportWriteSerializer(PreregistrationAsked, PresetAsked, VerdictAsked):
     """What to report on: a dataset or a study."""
 
     dataset = serializers.CharField(required=False)
@@ -92,7 +99,7 @@ class ReportWriteSerializer(PreregistrationAsked, VerdictAsked):
         return attrs
 
 
-class ComparisonSerializer(PreregistrationAsked, VerdictAsked, SourceAsked):
+class ComparisonSerializer(PreregistrationAsked, PresetAsked, VerdictAsked, SourceAsked):
     """Judges to compare with people or with gold."""
 
     dataset = serializers.CharField(help_text="The dataset to compare on; without a sweep all its judgments.")
@@ -143,7 +150,7 @@ class DecisionMadeSerializer(DecisionDetailSerializer):
         return DecisionSerializer(self.context["made"], many=True).data
 
 
-class DecisionWriteSerializer(PreregistrationAsked, CriteriaAsked, VerdictAsked, SourceAsked):
+class DecisionWriteSerializer(PreregistrationAsked, CriteriaAsked, PresetAsked, VerdictAsked, SourceAsked):
     """A judge to promote, by the comparison or the selection that was looked at."""
 
     by = serializers.ChoiceField(

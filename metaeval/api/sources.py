@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from annotation.api.base import ApiView, Exact
 from annotation.models import Dataset
+from metaeval.figures import published_presets
 from metaeval.models import Preregistration
 from metaeval.selectors.preregistrations import preregistration_get_for
 from metaeval.selectors.sweeps import SweepView, dataset_of, judges_chosen_of, source_get_for
@@ -44,6 +45,17 @@ class VerdictAsked(Exact):
     )
     annotators = serializers.ChoiceField(
         choices=ANNOTATORS, default="alike", help_text="Over which annotators a winner must win."
+    )
+
+
+class PresetAsked(Exact):
+    """By which paper's convention."""
+
+    preset = serializers.ChoiceField(
+        choices=list(published_presets()),
+        allow_blank=True,
+        default="",
+        help_text="A paper whose figures are computed by its own convention, beside the others.",
     )
 
 

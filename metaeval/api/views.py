@@ -60,7 +60,7 @@ from metaeval.services.report_jobs import (
     report_request,
     verification_request,
 )
-from metaeval.services.reports import with_plan
+from metaeval.services.reports import preset_check, with_plan
 from metaeval.services.selections import selection_get, selection_read, selection_with_plan
 from web.api.pages import Narrow
 from web.api.problems import RefusalProblem
@@ -232,12 +232,20 @@ class ComparisonsView(ApiView):
         verdict = (values["margin"], values["annotators"])
         against = values.get("against", "")
         if not is_small([dataset], values["kind"]):
-            asked = asked_of(sweep, dataset, values["kind"], against=against, verdict=verdict)
+            preset_check(values["kind"], values["preset"])
+            asked = asked_of(
+                sweep, dataset, values["kind"], against=against, verdict=verdict, preset=values["preset"]
+            )
             address = reverse("api:comparisons")
             job = page_request(user=self.user, dataset=dataset, asked=asked, address=address)
             return Response(JobSerializer(job).data, status=202)
         content = comparison_get(
-            sweep=sweep, dataset=dataset, kind=values["kind"], against=against, verdict=verdict
+            sweep=sweep,
+            dataset=dataset,
+            kind=values["kind"],
+            against=against,
+            verdict=verdict,
+            preset=values["preset"],
         )
         return Response((content if plan is None else with_plan(content, plan)).as_json())
 
@@ -302,6 +310,7 @@ class DecisionsView(Listing):
             seen=seen,
             although=values["override"],
             verdict=(values["margin"], values["annotators"]),
+            preset=values["preset"],
             preregistration=plan,
             risk=values["risk"],
         )

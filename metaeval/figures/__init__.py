@@ -6,17 +6,34 @@ A kind has a module of its own, and an entry in `FIGURES`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from annotation.kinds import kind_of
-from metaeval.figures import answer_ranking, checklist, classification, importance, pairwise, rubric
-from metaeval.figures.figure import Figure, KindFigures, ScoreWords, Unit
+from metaeval.figures import (
+    answer_ranking,
+    checklist,
+    classification,
+    importance,
+    pairwise,
+    published_pairs,
+    published_rankings,
+    rubric,
+)
+from metaeval.figures.figure import Figure, KindFigures, PublishedConvention, ScoreWords, Unit
 from metaeval.figures.sample import JudgeSample, Sample
 
 FIGURES: dict[str, KindFigures] = {
-    "pairwise": pairwise.KIND,
+    "pairwise": replace(pairwise.KIND, published=published_pairs.PUBLISHED),
     "rubric": rubric.KIND,
     "checklist": checklist.KIND,
     "importance": importance.KIND,
-    "answer_ranking": answer_ranking.KIND,
+    "answer_ranking": replace(answer_ranking.KIND, published=published_rankings.PUBLISHED),
     "classification": classification.KIND,
 }
 KIND_LABELS = {name: kind_of(name).label for name in FIGURES}
+
+
+def published_presets(kinds: Iterable[str] = FIGURES) -> dict[str, str]:
+    """By the name of each preset whose figures some items of these kinds can have, the title of its paper."""
+    return {name: one.title for kind in kinds for name, one in FIGURES[kind].published.items()}

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
+from metaeval.figures.figure import (
+    CORRELATION,
+    GROUPS,
+    OPTIONS,
+    UNPARSED,
+    Convention,
+    Figure,
+    KindFigures,
+    ScoreWords,
+)
 from metaeval.figures.rankings import (
     ALIKE,
     BELOW_BEST,
@@ -80,6 +89,7 @@ KIND = KindFigures(
     so_far=SO_FAR,
     of_one_person=OF_ONE_PERSON,
     of_everyone="spearman",
+    options=(*OPTIONS, "preset"),
     finer=("normalised", "expected", "scores"),
     methods=(SPEARMAN,),
     conventions=(Convention(("pearson",), "likelihood_correlation", {"method": "pearson"}),),

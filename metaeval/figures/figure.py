@@ -135,6 +135,34 @@ class Convention:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedConvention:
+    """The figures that a paper prints, by its convention: beside the others where a report is asked for them.
+
+    Attributes
+    ----------
+    title : str
+        Of the paper or benchmark, with letters, digits, hyphens and spaces alone.
+    convention : str
+        What the paper does where others differ, in one sentence or two.
+    cites : tuple of str
+        Keys of the bibliography.
+    judges, people : tuple of Figure
+        Their names begin with that of the preset.
+    """
+
+    title: str
+    convention: str
+    cites: tuple[str, ...]
+    judges: tuple[Figure, ...]
+    people: tuple[Figure, ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The heading of the table of judges."""
+        return f"As published ({self.title})"
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreWords:
     """The words of a score of judges, in a choice between them.
 
@@ -206,6 +234,8 @@ class KindFigures:
         How figures of people are computed.
     conventions : tuple of Convention
         By which a report says which presets of papers its figures follow.
+    published : mapping of str to PublishedConvention
+        By the name of a preset the figures of its paper, of those that have some of this kind.
     ranked : str
         By what judges are ranked; ``{against}`` is one of `against`.
     against : mapping of str
@@ -239,6 +269,7 @@ class KindFigures:
     counted: str = "n counts items."
     methods: tuple[str, ...] = ()
     conventions: tuple[Convention, ...] = ()
+    published: Mapping[str, PublishedConvention] = field(default_factory=dict)
     ranked: str = ""
     against: Mapping[Against, str] = field(default_factory=dict)
     scores: Mapping[str, ScoreWords]
@@ -249,6 +280,14 @@ class KindFigures:
         if self.on_scales is None or not any(scale.as_json() for scale in scales):
             return self
         return self.on_scales(tuple(scale.numbers for scale in scales))
+
+    def under(self, preset: str) -> KindFigures:
+        """The same with the figures of a paper's convention, last; these where it has none of this kind."""
+        found = self.published.get(preset)
+        if found is None:
+            return self
+        judges = tuple(replace(one, table=found.table, in_pages=False) for one in found.judges)
+        return replace(self, people=(*self.people, *found.people), judges=(*self.judges, *judges))
 
     def of_judges(self, name: str) -> Figure:
         """A figure of judges by its name."""

@@ -87,7 +87,7 @@ class PairJudge(GradedJudge):
             unparsed=options.unparsed,
             rng=options.seed,
         )
-        return mean_of(self._over_orders(score), reason)
+        return mean_of(self.over_orders(score), reason)
 
     @cached_property
     def crossed(self) -> CrossedScores:
@@ -127,7 +127,7 @@ class PairJudge(GradedJudge):
             return self._nothing(reason)
         unparsed = self.sample.options.unparsed
         return mean_of(
-            self._over_orders(lambda verdicts: accuracy_contributions(verdicts, gold, unparsed=unparsed)),
+            self.over_orders(lambda verdicts: accuracy_contributions(verdicts, gold, unparsed=unparsed)),
             reason,
         )
 
@@ -149,7 +149,8 @@ class PairJudge(GradedJudge):
     def _nothing(self, reason: str) -> Ratio:
         return mean_of(np.full(self.sample.n_items, np.nan), reason)
 
-    def _over_orders(self, score: Any) -> Floats:
+    def over_orders(self, score: Any) -> Floats:
+        """The mean over the orders in which it judged each item: (n_items,)."""
         if self.judged.all():
             return np.asarray(score(self.verdicts))
         # Not judged is not the same as unparsed: what was not judged takes no part.
@@ -821,7 +822,17 @@ KIND = KindFigures(
         Convention(("accuracy",), "accuracy", {"hedge": 0.5}),  # a tie is half an answer, whatever is chosen
     ),
     of_everyone="leave_one_out",
-    options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon", "margin", "annotators"),
+    options=(
+        "tie_break",
+        "unparsed",
+        "confidence",
+        "n_resamples",
+        "seed",
+        "epsilon",
+        "margin",
+        "annotators",
+        "preset",
+    ),
     n_resamples=10_000,
     quick=15_000,
     quick_rows=30_000,

@@ -101,6 +101,13 @@ class JudgeSample:
     def __init__(self, sample: Any, judge: JudgeAnswers) -> None:
         self.sample, self.judge = sample, judge
         self.answers_read: dict[bool, Any] = {}
+        self._once: dict[str, Any] = {}
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What several figures of the judge are parts of, made once."""
+        if name not in self._once:
+            self._once[name] = make()
+        return self._once[name]
 
     def unparsed(self) -> Ratio:
         """Share of the judgments that could not be read or never came."""

@@ -248,6 +248,45 @@ KNOWN: tuple[Citation, ...] = (
         "Proceedings of the Association for Computational Linguistics (ACL 2025)",
         "arXiv:2501.10970",
     ),
+    _paper(
+        "zheng2023mtbench",
+        "Zheng, Lianmin; Chiang, Wei-Lin; Sheng, Ying; Zhuang, Siyuan; Wu, Zhanghao; Zhuang, Yonghao; Lin, Zi; Li, "
+        "Zhuohan; Li, Dacheng; Xing, Eric P.; Zhang, Hao; Gonzalez, Joseph E.; Stoica, Ion",
+        "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena",
+        2023,
+        "Advances in Neural Information Processing Systems 36",
+    ),
+    _paper(
+        "tan2025judgebench",
+        "Tan, Sijun; Zhuang, Siyuan; Montgomery, Kyle; Tang, William Y.; Cuadron, Alejandro; Wang, Chenguang; Popa, "
+        "Raluca Ada; Stoica, Ion",
+        "JudgeBench: A Benchmark for Evaluating LLM-based Judges",
+        2025,
+        "International Conference on Learning Representations",
+    ),
+    _paper(
+        "lambert2025rewardbench",
+        "Lambert, Nathan; Pyatkin, Valentina; Morrison, Jacob; Miranda, LJ; Lin, Bill Yuchen; Chandu, Khyathi; Dziri, "
+        "Nouha; Kumar, Sachin; Zick, Tom; Choi, Yejin; Smith, Noah A.; Hajishirzi, Hannaneh",
+        "RewardBench: Evaluating Reward Models for Language Modeling",
+        2025,
+        "Findings of the Association for Computational Linguistics: NAACL 2025",
+    ),
+    _preprint(
+        "malik2025rewardbench2",
+        "Malik, Saumya; Pyatkin, Valentina; Land, Sander; Morrison, Jacob; Smith, Noah A.; Hajishirzi, Hannaneh; "
+        "Lambert, Nathan",
+        "RewardBench 2: Advancing Reward Model Evaluation",
+        2025,
+        "arXiv:2506.01937",
+    ),
+    _paper(
+        "liu2025rmbench",
+        "Liu, Yantao; Yao, Zijun; Min, Rui; Cao, Yixin; Hou, Lei; Li, Juanzi",
+        "RM-Bench: Benchmarking Reward Models of Language Models with Subtlety and Style",
+        2025,
+        "International Conference on Learning Representations",
+    ),
     _article(
         "benjamini2001",
         "Benjamini, Yoav; Yekutieli, Daniel",

@@ -44,7 +44,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
     """
     if not len(inputs.items):
         raise ReportError(f"{inputs.name} has no items of the kind {kind_of(inputs.kind).label.lower()}.")
-    kind = FIGURES[inputs.kind].on(inputs.scales)
+    kind = FIGURES[inputs.kind].on(inputs.scales).under(options.preset)
     if "pass_mark" in kind.options and (fault := RatingScales.of(inputs).mark_fault(options.pass_mark)):
         raise ReportError(fault)
     sample = kind.sample(inputs, options)

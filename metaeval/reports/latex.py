@@ -24,6 +24,7 @@ from metaeval.reports.tables import (
     labels_words,
     people_table,
     people_tables,
+    published_tables,
     significant_best,
 )
 from metaeval.reports.words import simulated_words
@@ -145,12 +146,14 @@ def _judges(report: ReportContent) -> list[LatexTable]:
     )
     found = [_grid(report, judges_table(report), _caption(report, ranked, BOLD, *notes), counts=True)]
     # The rest stands in the other formats: a paper has room for the figure that ranks, for positional agreement by
-    # subset, as in the tables of LLMBar, and for what was measured of the responses.
+    # subset, as in the tables of LLMBar, for what was measured of the responses, and for the figures of the paper that
+    # was asked for.
+    published = [table.key for table in published_tables(report)]
     room = (primary.name, "positional_agreement", report.figures.of_responses)
     return found + [
         _grid(report, table, _caption(report, f"Judges: {table.title}", *notes, *filter(None, [table.note])))
         for table in group_tables(report)
-        if table.figure is not None and table.figure.name in room
+        if table.key in published or (table.figure is not None and table.figure.name in room)
     ]
 
 

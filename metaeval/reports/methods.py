@@ -111,6 +111,13 @@ def _figures(report: ReportContent) -> Iterator[Sentence]:
     labels, keys = _cited_figures(report)
     if keys:
         yield Sentence(f"These figures are defined as in the publications cited: {', '.join(labels)}.", keys)
+    if (published := report.published) is not None:
+        named = ", ".join(dict.fromkeys(one.label for one in (*published.judges, *published.people)))
+        yield Sentence(
+            f"These figures follow the published convention (preset {report.options['preset']}): {named}. "
+            f"{published.convention}",
+            published.cites,
+        )
 
 
 def _cited_figures(report: ReportContent) -> tuple[tuple[str, ...], tuple[str, ...]]:

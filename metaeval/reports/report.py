@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NotRequired, TypedDict
 
 from annotation.domain.scales import Scale
-from metaeval.figures import FIGURES, Figure, KindFigures
+from metaeval.figures import FIGURES, Figure, KindFigures, PublishedConvention
 from metaeval.reports.upgrade import upgraded
 from metaeval.selection.verdict import VerdictKind
 
@@ -180,8 +180,14 @@ class ReportContent:
 
     @property
     def figures(self) -> KindFigures:
-        """The figures of its kind, on the scales of its criteria."""
-        return FIGURES[self.kind].on([Scale.of_json(scale) for scale in self.scales or ()])
+        """The figures of its kind, on the scales of its criteria, and those of the preset that it was asked for."""
+        figures = FIGURES[self.kind].on([Scale.of_json(scale) for scale in self.scales or ()])
+        return figures.under(self.options.get("preset", ""))
+
+    @property
+    def published(self) -> PublishedConvention | None:
+        """The convention of a paper that it was asked for."""
+        return FIGURES[self.kind].published.get(self.options.get("preset", ""))
 
     @property
     def primary_figure(self) -> Figure:

@@ -334,10 +334,10 @@ def leading_table(report: ReportContent, most: int) -> FigureTable:
 
 
 def group_tables(report: ReportContent) -> list[FigureTable]:
-    """A table for each figure and way to group: by criterion, subset, category; the figure that ranks first. Then
-    those that several figures share.
+    """The figures of the paper that was asked for. Then a table for each figure and way to group: by criterion, subset,
+    category; the figure that ranks first. Then those that several figures share.
     """
-    found = []
+    found = published_tables(report)
     primary = report.primary_figure
     for figure in (primary, *(one for one in report.figures.judges if one is not primary and one.in_pages)):
         for axis in figure.axes:
@@ -349,28 +349,39 @@ def group_tables(report: ReportContent) -> list[FigureTable]:
             ):
                 continue  # a table of dashes says nothing
             found.append(_group_table(report, figure, axis, [OVERALL, *places]))
-    return found + _shared_tables(report)
-
-
-def _shared_tables(report: ReportContent) -> list[FigureTable]:
-    """The tables that figures name: a row a judge, a column a figure that any judge has."""
-    found = []
-    for title in dict.fromkeys(one.table for one in report.figures.judges if one.table):
+    published = report.published
+    titles = dict.fromkeys(one.table for one in report.figures.judges if one.table)
+    for title in titles:
         shown = [one for one in report.figures.judges if one.table == title and _of_a_judge(report, one)]
-        if not shown:
-            continue
-        rows = [
-            FigureRow(
-                judge.name,
-                report.status(index),
-                tuple(Cell(judge.overall(one.name), one) for one in shown),
-                fingerprint="" if judge.baseline else judge.fingerprint,
-            )
-            for index, judge in report.ranked()
-        ]
-        key = f"judges-{title.lower().replace(' ', '-').replace('(', '').replace(')', '')}"
-        found.append(FigureTable(key, title, "Judge", tuple(one.head for one in shown), tuple(rows)))
+        if shown and (published is None or title != published.table):
+            found.append(_shared_table(report, title, shown))
     return found
+
+
+def published_tables(report: ReportContent) -> list[FigureTable]:
+    """The table of judges by the convention of the paper that was asked for, undefined figures with their reasons; none
+    where there was no such paper, or no judge.
+    """
+    published = report.published
+    if published is None or not report.judges:
+        return []
+    shown = [one for one in report.figures.judges if one.table == published.table]
+    return [replace(_shared_table(report, published.table, shown), note=published.convention)]
+
+
+def _shared_table(report: ReportContent, title: str, shown: Sequence[Figure]) -> FigureTable:
+    """A table that figures name: a row a judge, a column a figure."""
+    rows = [
+        FigureRow(
+            judge.name,
+            report.status(index),
+            tuple(Cell(judge.overall(one.name), one) for one in shown),
+            fingerprint="" if judge.baseline else judge.fingerprint,
+        )
+        for index, judge in report.ranked()
+    ]
+    key = f"judges-{title.lower().replace(' ', '-').replace('(', '').replace(')', '')}"
+    return FigureTable(key, title, "Judge", tuple(one.head for one in shown), tuple(rows))
 
 
 def _group_table(report: ReportContent, figure: Figure, axis: str, places: Sequence[Slice]) -> FigureTable:

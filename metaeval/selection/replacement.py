@@ -82,10 +82,25 @@ def replacement_test(
     for place in np.unique(chosen[chosen >= 0]).tolist():
         own = chosen == place
         said[own], judged[own] = verdicts[place][0][own], verdicts[place][1][own]
-    where, once = judged.all(axis=1), judged.any(axis=1)
-    if 2 * where.sum() < once.sum():
-        where = once
-        said = np.where(judged[:, :1], said[:, :1], said[:, 1:])[:, 0]
+    said, where = orders_judged(said, judged)
     return alternative_annotator_test(
         labels, said, epsilon=epsilon, where=where, resamples=clusters, confidence=confidence
     )
+
+
+def orders_judged(said: Floats, judged: Booleans) -> tuple[Floats, Booleans]:
+    """Verdicts by item and the items that count: those judged in both orders, or in any where most were in one.
+
+    Parameters
+    ----------
+    said, judged : ndarray of shape (n_items, 2)
+
+    Returns
+    -------
+    (ndarray, ndarray of bool)
+        Of shape (n_items, 2) or (n_items,), and (n_items,).
+    """
+    where, once = np.asarray(judged.all(axis=1)), np.asarray(judged.any(axis=1))
+    if 2 * where.sum() < once.sum():
+        return np.where(judged[:, :1], said[:, :1], said[:, -1:])[:, 0], once
+    return said, where

@@ -9,7 +9,7 @@ from metaeval.reports.report import ReportContent
 from metaeval.selection.verdict import Annotators
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import content_cached, content_get, options_against
+from metaeval.services.reports import content_cached, content_get, options_against, preset_check
 
 CONTESTANTS_ONLY = (
     "This sweep has contestants only: they write responses, and judges compare them in another sweep."
@@ -30,6 +30,7 @@ def comparison_get(
     kind: str = DEFAULT_KIND,
     against: str = "",
     verdict: tuple[float, Annotators] = (0.0, "alike"),
+    preset: str = "",
 ) -> ReportContent:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
@@ -39,14 +40,17 @@ def comparison_get(
         Of other kinds than pairs: what judges are compared with; by default what more items have.
     verdict : (float, {"alike", "these"})
         The practical margin, and over which annotators a winner must win.
+    preset : str
+        The paper whose figures are computed beside the others.
 
     Raises
     ------
     NothingJudgedError
         No judge of the sweep has judged any such item.
     ReportError
-        There is nothing to compare.
+        There is nothing to compare, or the preset has no figures of this kind.
     """
+    preset_check(kind, preset)
     if sweep.n_contestants and not sweep.judge_ids:
         raise NothingJudgedError(CONTESTANTS_ONLY)
     inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
@@ -57,7 +61,7 @@ def comparison_get(
         raise ReportError(
             "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
         )
-    asked = Options(margin=verdict[0], annotators=verdict[1])
+    asked = Options(margin=verdict[0], annotators=verdict[1], preset=preset)
     options = options_against(inputs, against if against in targets else "", asked)
     return content_get(inputs, options)
 

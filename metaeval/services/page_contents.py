@@ -57,6 +57,8 @@ class PageAsked:
     baselines : tuple of str
     agreement : str
         Of a paper that ranks systems: those that others are compared with, and the dataset that agreement comes from.
+    preset : str
+        Of a comparison: the paper whose figures stand beside the others.
     """
 
     page: str
@@ -73,6 +75,7 @@ class PageAsked:
     paper: str = ""
     baselines: tuple[str, ...] = ()
     agreement: str = ""
+    preset: str = ""
 
     @property
     def key(self) -> str:
@@ -82,7 +85,7 @@ class PageAsked:
             del content["report_id"]
         if not self.paper:  # nor were there papers
             del content["paper"]
-        for name in ("baselines", "agreement"):
+        for name in ("baselines", "agreement", "preset"):
             if not content[name]:
                 del content[name]
         return sha256(canonical_json(content).encode("ascii")).hexdigest()
@@ -96,10 +99,13 @@ def asked_of(
     against: str = "",
     criteria: Criteria | None = None,
     verdict: tuple[float, Annotators] = (0.0, "alike"),
+    preset: str = "",
 ) -> PageAsked:
     """Of the comparison of a sweep on one dataset, or with criteria of the decision."""
     page = JobPage.COMPARISON if criteria is None else JobPage.DECISION
-    return PageAsked(page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria, *verdict)
+    return PageAsked(
+        page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria, *verdict, preset=preset
+    )
 
 
 def asked_to_verify(report: StoredReport) -> PageAsked:
@@ -153,5 +159,10 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
         return found
     verdict = asked.margin, asked.annotators
     return comparison_get(
-        sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against, verdict=verdict
+        sweep=sweep,
+        dataset=dataset,
+        kind=asked.kind,
+        against=asked.against,
+        verdict=verdict,
+        preset=asked.preset,
     ).as_json()

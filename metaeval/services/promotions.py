@@ -60,6 +60,7 @@ def judge_promote(
     seen: Seen,
     although: bool = False,
     verdict: tuple[float, Annotators] = (0.0, "alike"),
+    preset: str = "",
     risk: float = RISK,
     preregistration: Preregistration | None = None,
 ) -> list[Decision]:
@@ -80,6 +81,8 @@ def judge_promote(
         They said that it is to be used although it does not satisfy the constraints, or is not worth it.
     verdict : (float, {"alike", "these"})
         What the verdict of a comparison was asked for: a practical margin, and over which annotators.
+    preset : str
+        The paper whose figures stood beside the others of a comparison.
     risk : float
         The share of errors that is accepted where the judge decides by itself: its threshold on each dataset goes with
         the decision. A composite has none, as it has judged nothing.
@@ -112,7 +115,9 @@ def judge_promote(
     report: ReportContent | SelectionReport
     if isinstance(basis, Dataset):
         report = report_build(
-            dataset=basis, sweep=sweep, options=Options(margin=verdict[0], annotators=verdict[1])
+            dataset=basis,
+            sweep=sweep,
+            options=Options(margin=verdict[0], annotators=verdict[1], preset=preset),
         )
     else:
         report = selection_get(sweep=sweep, criteria=basis)

@@ -35,7 +35,14 @@ from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import Annotators
 from metaeval.services.drawings import report_draw
 from metaeval.services.page_contents import PageAsked, asked_to_verify, page_content
-from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report
+from metaeval.services.reports import (
+    CACHE_SECONDS,
+    preset_check,
+    report_build,
+    report_save,
+    report_subject,
+    subject_report,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +69,7 @@ def report_request(
     annotators: Annotators = "alike",
     preregistration: Preregistration | None = None,
     pass_mark: float | None = None,
+    preset: str = "",
 ) -> Report | ReportJob:
     """Make a small report at once, or ask for one that takes long; who asks for the same twice gets the same job.
 
@@ -70,17 +78,21 @@ def report_request(
     UnknownNameError
         There is none that they may see.
     ReportError
-        There is nothing to report on, or too many of their reports are waiting.
+        There is nothing to report on, the preset has no figures of this kind, or too many of their reports are waiting.
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
+    preset_check(subject.kind, preset)
     if is_small([subject.dataset], subject.kind):
-        options = Options(epsilon=epsilon, margin=margin, annotators=annotators, pass_mark=pass_mark)
+        options = Options(
+            epsilon=epsilon, margin=margin, annotators=annotators, pass_mark=pass_mark, preset=preset
+        )
         return subject_report(user=user, subject=subject, options=options, preregistration=preregistration)
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "margin": margin,
         "annotators": annotators,
         "pass_mark": pass_mark,
+        "preset": preset,
     }
     plan = preregistration.pk if preregistration is not None else None
     key = sha256(json.dumps([given, plan], sort_keys=True).encode("ascii")).hexdigest()
@@ -263,6 +275,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
                         margin=job.margin,
                         annotators="these" if job.annotators == "these" else "alike",
                         pass_mark=job.pass_mark,
+                        preset=job.preset,
                     ),
                 )
         with transaction.atomic():

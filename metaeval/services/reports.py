@@ -110,9 +110,25 @@ def report_build(
         )
     if options.tie_break != DEFAULTS.tie_break and "tie_break" not in figures.options:
         raise ReportError(f"convention: {options.tie_break} is of pairs; this report is of the kind {kind}.")
+    preset_check(kind, options.preset)
     inputs = inputs_read(dataset=dataset, kind=kind, study=study, sweep=sweep, judges=judges, reader=reader)
     chosen = options_against(inputs, against, options)
     return content_get(inputs, chosen if n_resamples is None else replace(chosen, n_resamples=n_resamples))
+
+
+def preset_check(kind: str, preset: str) -> None:
+    """Refuse a preset whose paper has no figures of items of this kind.
+
+    Raises
+    ------
+    ReportError
+        With the presets that have some.
+    """
+    known = FIGURES[kind].published
+    if preset and preset not in known:
+        label = kind_of(kind).label.lower()
+        there = f"those that have some: {', '.join(known)}" if known else "no preset has some"
+        raise ReportError(f"preset: {preset} has no figures of the kind {label}; {there}.")
 
 
 def options_against(inputs: Inputs, against: str = "", options: Options = DEFAULTS) -> Options:

@@ -47,6 +47,13 @@ from metaeval.stats.alpha import krippendorff_alpha
 from metaeval.stats.alternative_annotator import AlternativeAnnotatorTest, alternative_annotator_test
 from metaeval.stats.annotators import leave_one_out_by, leave_one_out_by_annotator
 from metaeval.stats.anova import OneWayAnova, one_way_anova
+from metaeval.stats.best_of import (
+    BestOfRow,
+    BestOfScore,
+    best_of_accuracy,
+    best_of_contributions,
+    best_of_score,
+)
 from metaeval.stats.bias_tables import BiasRow, bias_table, self_preference
 from metaeval.stats.bias_variance import BiasAndVariance, bias_and_variance
 from metaeval.stats.biases import (
@@ -175,6 +182,8 @@ __all__ = [
     "AbstentionThreshold",
     "AgreementModel",
     "AlternativeAnnotatorTest",
+    "BestOfRow",
+    "BestOfScore",
     "BiasAndVariance",
     "BiasRow",
     "BradleyTerry",
@@ -248,6 +257,9 @@ __all__ = [
     "alternative_annotator_test",
     "aspect_levels",
     "attribute_drift",
+    "best_of_accuracy",
+    "best_of_contributions",
+    "best_of_score",
     "best_reachable_agreement",
     "bias_and_variance",
     "bias_table",

@@ -199,6 +199,19 @@ _ALL = (
         accuracy={"hedge": 0.5, "unparsed": "hedge"},
     ),
     _preset(
+        "rewardbench2",
+        "S. Malik et al., 'RewardBench 2: Advancing Reward Model Evaluation', 2025, and the authors' repository",
+        # Of the four responses the right one must have the highest score, shared with as many as have it; where there
+        # is no score at all, one of the four is drawn. Several right ones (Ties) have a rule of their own.
+        best_of_accuracy={"unscored": "chance"},
+        best_of_contributions={"unscored": "chance"},
+        best_of_score={
+            "sections": ("Factuality", "Precise IF", "Math", "Safety", "Focus", "Ties"),
+            "tied": "Ties",
+            "unscored": "chance",
+        },
+    ),
+    _preset(
         "rm_bench",
         "Y. Liu et al., 'RM-Bench: Benchmarking Reward Models of Language Models with Subtlety and Style', ICLR 2025",
         # The right response must score more.
@@ -231,8 +244,8 @@ def preset(name: str) -> Preset:
     ----------
     name : str
         One of `PRESETS`: "href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower", "mt_bench_s1",
-        "mt_bench_s2", "judgebench", "rewardbench", "rm_bench", "healthbench", "alt_test_experts", "alt_test_skilled",
-        "alt_test_crowd".
+        "mt_bench_s2", "judgebench", "rewardbench", "rewardbench2", "rm_bench", "healthbench", "alt_test_experts",
+        "alt_test_skilled", "alt_test_crowd".
 
     Returns
     -------

@@ -123,6 +123,16 @@ class Resamples:
             part.codes = None if part.n_clusters == len(rows) else (np.cumsum(present) - 1)[self.codes[rows]]
         return part
 
+    def of_rows(self, clusters: Any) -> "Resamples":
+        """As many resamples with the same seed of other rows, from the cluster of each: parts of items, say.
+
+        Examples
+        --------
+        >>> Resamples(3, n_resamples=10).of_rows([0, 0, 1, 2, 2]).n_clusters
+        3
+        """
+        return Resamples(clusters if len(clusters) else 0, self.n_resamples, self._seed, shared=False)
+
     def totals(self, columns: Floats) -> Floats:
         """Totals of each column in each resample.
 

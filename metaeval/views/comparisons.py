@@ -1,5 +1,6 @@
 """The comparison of a sweep on one dataset."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
-from metaeval.figures import KIND_LABELS
-from metaeval.forms import PromoteForm, VerdictForm
+from metaeval.figures import FIGURES, KIND_LABELS
+from metaeval.forms import PromoteForm, PublishedForm
 from metaeval.models import Preregistration
 from metaeval.pictures.picture import Picture
 from metaeval.reports import tables
@@ -66,12 +67,16 @@ def comparison_page(
         return render(request, "metaeval/comparison_kinds.html", context)
     if kinds and not has_pairs:
         return render(request, "metaeval/comparison.html", context)
-    form = verdict_form(request)
+    form = verdict_form(request, (DEFAULT_KIND, *kinds))
+    preset = form.preset_of(DEFAULT_KIND)
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     kept = None
     if content is None and refused is None:
         kept = kept_of(
-            request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked()), sweep.judge_ids
+            request,
+            [dataset],
+            asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked(), preset=preset),
+            sweep.judge_ids,
         )
     if kept is not None:
         if kept.waits and part_asked(request):
@@ -80,7 +85,7 @@ def comparison_page(
         context["kept"] = kept
     elif content is None:
         try:
-            content = comparison_get(sweep=sweep, dataset=dataset, verdict=form.asked())
+            content = comparison_get(sweep=sweep, dataset=dataset, verdict=form.asked(), preset=preset)
         except ReportError as error:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
     if content is not None and context.get("kinds") and all(judge.baseline for judge in content.judges):
@@ -92,9 +97,9 @@ def comparison_page(
     return render(request, _template(request, content), context)
 
 
-def verdict_form(request: ResearcherRequest) -> VerdictForm:
-    """What the address asks of the verdict; what cannot be read is not asked."""
-    form = VerdictForm(request.GET)
+def verdict_form(request: ResearcherRequest, kinds: Sequence[str] = tuple(FIGURES)) -> PublishedForm:
+    """What the address asks of the verdict and of the figures; what cannot be read is not asked."""
+    form = PublishedForm(request.GET, kinds=kinds)
     form.is_valid()
     return form
 
@@ -130,10 +135,8 @@ def _kinds_context(
         return _kind_section(ranked, plan) | {"pictures": _pictures(request, sweep, dataset, ranked)}
 
     for kind in kinds:
-        label, against = KIND_LABELS[kind], request.GET.get("against", "")
-        verdict = verdict_form(request).asked()
-        asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
-        kept = kept_of(request, [dataset], asked, sweep.judge_ids)
+        label, how = KIND_LABELS[kind], _asked_of_figures(request, kind)
+        kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, **how), sweep.judge_ids)
         if kept is not None:
             shown: dict[str, Any] = {}
             if kept.content is not None:
@@ -141,9 +144,7 @@ def _kinds_context(
             sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
-            content = comparison_get(
-                sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict
-            )
+            content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, **how)
         except NothingJudgedError as error:
             if alone and len(kinds) == 1:
                 sections.append({"kind": kind, "label": label, "error": str(error)})
@@ -155,7 +156,17 @@ def _kinds_context(
         return {"kinds": [], "error": "No judge has judged this dataset yet."}
     # Beside pairs their form asks for all.
     query = {f"asked_{name}": request.GET.get(name, "") for name in ("measure", "against")}
-    return {"kinds": sections, **({"kinds_form": verdict_form(request)} if alone else {}), **query}
+    return {"kinds": sections, **({"kinds_form": verdict_form(request, kinds)} if alone else {}), **query}
+
+
+def _asked_of_figures(request: ResearcherRequest, kind: str) -> dict[str, Any]:
+    """What the address asks of the figures of a kind, for `asked_of` and `comparison_get`."""
+    form = verdict_form(request)
+    return {
+        "against": request.GET.get("against", ""),
+        "verdict": form.asked(),
+        "preset": form.preset_of(kind),
+    }
 
 
 def _ranked_by(content: ReportContent, measure: str) -> ReportContent:
@@ -182,7 +193,7 @@ def _pictures(
 ) -> list[ShownPicture]:
     """The pictures of a comparison; their addresses ask for what the page asks for."""
     asked = {"dataset": dataset.name, "kind": content.kind, "measure": content.primary}
-    kept = ("against", *VerdictForm.base_fields)
+    kept = ("against", *PublishedForm.base_fields)
     asked |= {name: request.GET[name] for name in kept if name in request.GET}
     return pictures_shown(
         request,
@@ -231,10 +242,11 @@ def _comparison_context(
     deciding = decided([dataset])
     current, promotable = deciding[0].current, compared_options(content, table.primary)
     here = {"dataset": dataset.name, "measure": table.primary}
-    here |= {name: request.GET[name] for name in (*VerdictForm.base_fields, "plan") if name in request.GET}
+    here |= {name: request.GET[name] for name in (*PublishedForm.base_fields, "plan") if name in request.GET}
     return {
         "content": content,
         "table": table,
+        "published": tables.published_tables(content),
         "verdict": verdict,
         "figures": [] if verdict.leader is None else key_figures(content, table.primary, verdict.leader),
         "leader": None if verdict.leader is None else content.judges[verdict.leader],
@@ -260,14 +272,12 @@ def _content_asked(
     request: ResearcherRequest, sweep: SweepView, dataset: Dataset, kind: str
 ) -> ReportContent:
     """The figures that the page shows; Http404 where there are none."""
-    against = request.GET.get("against", "")
-    verdict = verdict_form(request).asked()
-    asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
-    kept = kept_of(request, [dataset], asked, sweep.judge_ids)
+    how = _asked_of_figures(request, kind)
+    kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, **how), sweep.judge_ids)
     if kept is not None and kept.content is not None:
         return report_of(kept.content)
     try:
-        return comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict)
+        return comparison_get(sweep=sweep, dataset=dataset, kind=kind, **how)
     except ReportError as error:
         raise Http404(str(error)) from None
 

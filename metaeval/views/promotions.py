@@ -10,6 +10,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from judges.exports.writing import ASPECTS
 from judges.services.judge_tools import judge_for_tool, tool_archive
@@ -68,6 +69,7 @@ def promote(
                 seen=values["seen"],
                 although=values["judge"] in form.although,
                 verdict=verdict_form(request).asked(),
+                preset=verdict_form(request).preset_of(DEFAULT_KIND),
                 preregistration=plan_named(request),
                 risk=values["risk"],
             )

@@ -97,6 +97,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 annotators=annotators,
                 preregistration=preregistration_get_for(request.user, int(plan)) if plan else None,
                 pass_mark=form.cleaned_data["pass_mark"],
+                preset=form.cleaned_data["preset"],
             )
         except ReportError as error:
             messages.error(request, str(error))

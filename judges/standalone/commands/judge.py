@@ -15,7 +15,7 @@ from annotation.importers.fields import KEEP, LEAVE_OUT
 from annotation.kinds import KINDS
 from judges.engine.works import Row, Sink
 from judges.services.judge_files import judge_of_file
-from judges.standalone.images import refuse_unseen
+from judges.standalone.images import why_unseen
 from judges.standalone.item_files import OpenItems, items_open
 from judges.standalone.main import CommandRefusedError, StandaloneCommand
 from judges.standalone.parquet import parquet_of_lines
@@ -101,9 +101,11 @@ class FileJudging:
     def __init__(self, options: argparse.Namespace, document: JudgeDocument, items: OpenItems) -> None:
         self.options, self.document, self.items = options, document, items.views
         if shown := items.first_with_image():
-            refuse_unseen(
-                document.spec, f"{options.items}: item '{shown}'", takes_images=options.takes_images
+            why = why_unseen(
+                document.spec, takes_images=options.takes_images, otherwise="give --takes-images"
             )
+            if why:
+                raise CommandRefusedError(f"{options.items}: item '{shown}' {why}")
         self.access = access_from_options(options, items.images.images.read)
         self.is_parquet = options.out.endswith(".parquet")
         self.path = (

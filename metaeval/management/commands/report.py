@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Dataset, Kind, Study
+from metaeval.figures import published_presets
 from metaeval.inputs import CONVENTIONS, Options, tie_break
 from metaeval.papers import PAPERS
 from metaeval.papers.paper import MadePaper
@@ -170,6 +171,14 @@ class Command(BaseCommand):
             help="of rubrics: a rating at or above it passes, and the report has the errors of both sides",
         )
         parser.add_argument(
+            "--preset",
+            default="",
+            choices=("", *published_presets()),
+            metavar="PRESET",
+            help="compute a paper's figures by its own convention as well, beside the others: "
+            f"{', '.join(published_presets())}",
+        )
+        parser.add_argument(
             "--preregistration",
             metavar="SHA256",
             help="a preregistration by its SHA-256 (eight characters or more): the report says what was followed",
@@ -319,6 +328,7 @@ def _options(given: dict[str, Any]) -> Options:
         margin=given["margin"] / 100,
         annotators=given["annotators"],
         pass_mark=given["pass_mark"],
+        preset=given["preset"],
     )
 
 

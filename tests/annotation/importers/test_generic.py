@@ -166,6 +166,36 @@ def test_a_verdict_that_is_none_is_refused_with_its_place(tmp_path: Path, cells,
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_scores_of_several_responses_are_a_ranking(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"v.{suffix}"
+    rows = [{"item": "a", "judge": "j", "scores": scores} for scores in ([7, 9.5, 7], [1, None, 2])]
+    lines = [f'a,{n},"{json.dumps(row["scores"])}"' for n, row in enumerate(rows)]
+    text = {"csv": "\n".join(["item,judge,scores", *lines]), "jsonl": "\n".join(map(json.dumps, rows))}
+    file.write_text(text[suffix].replace('"judge": "j"', '"judge": "k"', 1))
+    verdicts = read_verdicts(file, {"a": ValueRules("answer_ranking", n_responses=3)})
+    assert verdicts[0].value == {"ranks": {"0": 2, "1": 1, "2": 2}, "scores": [7.0, 9.5, 7.0]}
+    assert (verdicts[1].status, verdicts[1].value) == ("unparsed", {"scores": [1.0, None, 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"scores": [1, 2]}, "expected a list of 3 numbers, found [1, 2]"),
+        ({"scores": "7"}, "expected a list of 3 numbers"),
+        ({"scores": [1, 2, True]}, "expected numbers or null, found True"),
+        ({"scores": [1, 2, 3], "score_1": 1}, "expected the scores once, found score_1 or score_2 too"),
+    ],
+)
+def test_scores_that_are_none(tmp_path: Path, given: dict[str, object], words: str) -> None:
+    file = tmp_path / "v.jsonl"
+    file.write_text(json.dumps({"item": "a", "judge": "j"} | given))
+    with pytest.raises(ImportFileError) as caught:
+        read_verdicts(file, {"a": ValueRules("answer_ranking", n_responses=3)})
+    assert (caught.value.row, caught.value.field) == (1, "scores")
+    assert words in str(caught.value)
+
+
 def test_scores_alone_are_no_verdict_of_another_kind(tmp_path: Path) -> None:
     file = tmp_path / "v.jsonl"
     file.write_text(json.dumps({"item": "a", "judge": "j", "score_1": 1, "score_2": 2}))

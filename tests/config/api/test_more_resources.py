@@ -187,6 +187,20 @@ def test_anchors_are_frozen_once_checked_rescheduled_and_retired(ask):
     assert AnchorSet.objects.count() == 1
 
 
+def test_a_published_convention(ask):
+    two_datasets()
+    made = ask("POST", "reports/", {"dataset": "people", "preset": "judgebench"}, 201)
+    assert made["content"]["options"]["preset"] == "judgebench"
+    assert "judgebench_accuracy" in made["content"]["judges"][0]["measures"]
+    compared = ask("POST", "comparisons/", {"dataset": "people", "preset": "mt_bench_s1"})
+    assert "mt_bench_s1_agreement" in compared["judges"][0]["measures"]
+    for path in ("reports/", "comparisons/"):
+        assert fields(ask("POST", path, {"dataset": "people", "preset": "x"}, 400)) == ["preset"]
+        assert ask("POST", path, {"dataset": "people", "preset": "rewardbench2"}, 400)["detail"].startswith(
+            "preset"
+        )
+
+
 def test_a_report_is_verified_compared_with_another_and_downloaded(ask):
     two_datasets()
     first = ask("POST", "reports/", {"dataset": "people"}, 201)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -200,3 +202,27 @@ def test_a_table_an_export_of_argilla_and_one_of_label_studio_with_mapping_files
         {"choice": 1},
         {"choice": 2},
     ]
+
+
+def test_the_published_score_of_rewardbench_2(tmp_path: Path) -> None:
+    """From the files to the leaderboard's score: items, a reward model's scores, a report by its convention."""
+    subsets = ("Factuality", "Precise IF", "Math", "Safety", "Focus")
+    rows = [best_of_four(str(n), subset=name) for n, name in enumerate(subsets)]
+    ties = {"chosen": ["Red.", "Blue."], "num_correct": 2, "total_completions": 5}
+    rows += [best_of_four("ref:0", subset="Ties"), best_of_four("tied:0", subset="Ties", models=[], **ties)]
+    write_lines(tmp_path / "r.jsonl", *rows)
+    call_command("import_dataset", "rewardbench2", str(tmp_path / "r.jsonl"), name="rb2", verbosity=0)
+    # Right, shared by two, wrong, right, right; of ties right by 3 and, with a spread of 1, by 2.
+    scores = [[9, 1, 1, 1], [5, 5, 1, 1], [1, 2, 1, 1], [3, 1, 2, 0], [0.5, 0.1, 0, 0], [8, 5, 1, 1]]
+    scores.append([8, 7, 5, 1, 1])
+    said = [{"item": row["id"], "judge": "rm", "scores": one} for row, one in zip(rows, scores, strict=True)]
+    write_lines(tmp_path / "v.jsonl", *said)
+    call_command("import_judgments", "generic", str(tmp_path / "v.jsonl"), dataset="rb2", verbosity=0)
+    out = tmp_path / "report.json"
+    call_command("report", "rb2", "--preset", "rewardbench2", "--output", str(out), verbosity=0)
+    (judge, *_) = json.loads(out.read_text())["judges"]
+    found = {
+        name: judge["measures"][f"rewardbench2_{name}"]["overall"]["value"] for name in ("score", "ties")
+    }
+    tied = 1 + 0.01 * math.tanh(1)
+    assert found == pytest.approx({"ties": tied, "score": (1 + 0.5 + 0 + 1 + 1 + tied) / 6})

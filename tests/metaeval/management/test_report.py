@@ -229,6 +229,18 @@ def test_alpaca_from_its_file(shared_data, tmp_path):
     assert round(100 * longest["measures"]["agreement"]["overall"]["value"], 5) == 62.19136
 
 
+def test_a_published_convention(pairs, tmp_path):
+    content = report("pairs", tmp_path / "a.json", "--preset", "mt_bench_s2")
+    assert content["options"]["preset"] == "mt_bench_s2"
+    assert content["judges"][0]["measures"]["mt_bench_s2_agreement"]["overall"]["value"] is not None
+    assert "preset" not in report("pairs", tmp_path / "b.json")["options"]
+    with pytest.raises(CommandError, match="rewardbench2 has no figures of the kind"):
+        report("pairs", tmp_path / "c.json", "--preset", "rewardbench2")
+    with pytest.raises(CommandError, match="invalid choice: 'x'"):
+        report("pairs", tmp_path / "c.json", "--preset", "x")
+    assert not (tmp_path / "c.json").exists()
+
+
 def test_a_margin_in_points(pairs, tmp_path):
     options = report("pairs", tmp_path / "a.json", "--margin", "2", "--annotators", "these")["options"]
     assert (options["margin"], options["annotators"]) == (0.02, "these")

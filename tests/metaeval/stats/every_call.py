@@ -46,6 +46,11 @@ CERTAINTY = np.resize([0.95, 0.6, 0.7, 0.8, 0.9, 0.65, 0.75, 0.85], N)
 LENGTHS = _RNG.integers(100, 400, (N, 4))
 CLUSTERS = np.arange(N) // 2
 SUBSETS = np.resize(["Natural", "Adversarial/A", "Adversarial/B"], N)
+BEST = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
+SCORES = _RNG.integers(1, 9, (N, 4)) + 2 * BEST
+# Two items of ties follow each other, and are of one cluster.
+SUBSETS_OF_FOUR = np.resize(["Math", "Math", "Ties", "Ties"], N)
+IDS_OF_FOUR = np.array([f"{('ref', 'tied')[n % 2]}:{n // 2}" for n in range(N)])
 FAMILIES = np.resize(["gpt", "llama", "gpt", ""], N), np.resize(["llama", "gpt", "qwen"], N)
 TEXTS = np.resize(["- one\n- two", "plain", "1. a\n2. b"], N), np.resize(["plain", "words"], N)
 SYSTEMS = np.resize(["a", "b", "c", "d", "e"], N)
@@ -367,6 +372,14 @@ CASES = [
         {"judge_family": "gpt"},
     ),
     case("sets_given_choices", {"choices": LABELS, "sets": SETS}),
+    case("best_of_accuracy", {"scores": SCORES, "right": BEST}, ["scores"]),
+    case("best_of_contributions", {"scores": SCORES, "right": BEST}, ["scores"], itemwise=True),
+    case(
+        "best_of_score",
+        {"scores": SCORES, "right": BEST, "subsets": SUBSETS_OF_FOUR, "ids": IDS_OF_FOUR},
+        ["scores"],
+        given={"sections": ("Math", "Ties")},
+    ),
     case("soft_labels", {"labels": LABELS}, itemwise=True),
     case("style_counts", {"texts": TEXTS[0]}, [], itemwise=True),
     case("style_covariates", {"first": LENGTHS[:, :2], "second": LENGTHS[:, 2:]}, [], itemwise=True),

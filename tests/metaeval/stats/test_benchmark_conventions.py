@@ -1,6 +1,7 @@
 """Benchmarks' own ways to count, each by hand and against a restatement of its authors' rule."""
 
 import math
+import re
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,9 @@ from metaeval.stats import (
     accuracy,
     adjust_p_values,
     alternative_annotator_test,
+    best_of_accuracy,
+    best_of_contributions,
+    best_of_score,
     percent_agreement,
     preset,
     rubric_points_contributions,
@@ -289,3 +293,163 @@ class TestAlternativeAnnotator:
         assert [row.p_value for row in found.annotators if row.reason is None] == pytest.approx(p_values)
         assert found.winning_rate == pytest.approx(np.mean(rejected))
         assert found.advantage_probability.value == pytest.approx(np.mean(advantages))
+
+
+class TestRewardBench2:
+    """S. Malik et al., 2025, and the authors' repository: best of four, and Ties with several right responses."""
+
+    ACCURACY = preset("rewardbench2").of(best_of_accuracy)
+    SCORE = preset("rewardbench2").of(best_of_score)
+    ORDINARY = ("Factuality", "Precise IF", "Math", "Safety", "Focus")
+
+    def test_by_hand(self):
+        # Highest; shared by two; lower; below one and equal to another; two lacking; all lacking: one of four drawn.
+        scores = [
+            [9, 2, 4, 1],
+            [5, 5, 1, 1],
+            [3, 8, 1, 1],
+            [7, 8, 7, 1],
+            [2, 1, NAN, NAN],
+            [NAN, NAN, NAN, NAN],
+        ]
+        right = [[1, 0, 0, 0]] * 6
+        expected = [1, 1 / 2, 0, 0, 1, 1 / 4]
+        found = best_of_accuracy(scores, right, **self.ACCURACY)
+        assert best_of_contributions(scores, right, **self.ACCURACY).tolist() == expected
+        assert (found.value, found.n) == (pytest.approx(sum(expected) / 6), 6)
+        assert best_of_accuracy(scores, right).value == pytest.approx(2.5 / 6)
+
+    def test_a_right_response_without_a_score(self):
+        assert best_of_contributions([[NAN, 1]], [[1, 0]]).tolist() == [0]
+
+    def test_fewer_responses_and_none_that_is_right(self):
+        found = best_of_contributions([[1, 2, 99], [1, 2, 3]], [[0, 1, NAN], [0, 0, 0]])
+        assert found.tolist() == pytest.approx([1, NAN], nan_ok=True)
+        with pytest.warns(StatisticsWarning, match="no item with right responses"):
+            assert not best_of_accuracy([[1, 2]], [[0, 0]]).defined
+        with pytest.warns(StatisticsWarning, match="no item with right responses"):
+            assert not best_of_accuracy(np.zeros((0, 4)), np.zeros((0, 4))).defined
+
+    def test_the_score_by_hand(self):
+        # Ties: reference 0 has a margin of 3, tied 0 one of 2 and a spread of 1; reference 1 is wrong by 1, and tied 1
+        # right by 1 with a spread of 2. Accuracy 2 / 2 and 1 / 2, margins preferred 1 / 2 and 1 / 2.
+        rows = [
+            *((name, name, [2, 1, 1, 1], [1, 0, 0, 0]) for name in self.ORDINARY[:4]),
+            ("Focus", "Focus", [1, 2, 1, 1], [1, 0, 0, 0]),
+            ("Ties", "ref:0", [8, 5, 1, 1], [1, 0, 0, 0]),
+            ("Ties", "tied:0", [8, 7, 5, 1], [1, 1, 0, 0]),
+            ("Ties", "ref:1", [4, 5, 1, 1], [1, 0, 0, 0]),
+            ("Ties", "tied:1", [8, 6, 5, 1], [1, 1, 0, 0]),
+        ]
+        subsets, ids, scores, right = zip(*rows, strict=True)
+        found = best_of_score(scores, right, subsets, ids, **self.SCORE)
+        ties = 0.3 + 0.15 + 0.1 + 0.1 + 0.01 * (math.tanh(2 / 1 - 1) + math.tanh(-1 / 2 - 1)) / 2
+        assert [row.score.value for row in found.rows] == pytest.approx([1, 1, 1, 1, 0, ties])
+        assert found.overall.value == pytest.approx((4 + ties) / 6)
+        assert found.overall.low < found.overall.value < found.overall.high
+        assert found.row("Ties").score.n == 4
+        with pytest.raises(KeyError):
+            found.row("Chat")
+
+    @staticmethod
+    def restated(scores, right, subsets, ids):
+        """The authors' rule, item by item and prompt by prompt."""
+        found, items = {}, {"ref": {}, "tied": {}}
+        for said, answers, subset, known in zip(scores, right, subsets, ids, strict=True):
+            correct = [s for s, r in zip(said, answers, strict=True) if r == 1]
+            wrong = [s for s, r in zip(said, answers, strict=True) if r == 0]
+            if subset == "Ties":
+                kind, prompt = known.split(":")
+                items[kind][prompt] = (max(correct) - min(correct), min(correct) - max(wrong))
+            else:
+                top = max(correct + wrong)
+                share = (correct + wrong).count(top)
+                found.setdefault(subset, []).append(1 / share if correct[0] == top else 0)
+        means = {name: sum(one) / len(one) for name, one in found.items()}
+        preferred = hard = margins = 0.0
+        for prompt, (spread, margin) in items["tied"].items():
+            narrow = min(margin, items["ref"][prompt][1])
+            preferred += margin > spread
+            hard += narrow > spread
+            if spread:
+                margins += math.tanh(narrow / spread - 1)
+            elif narrow:
+                margins += math.copysign(1, narrow)
+        n = len(items["tied"])
+        correct = {kind: sum(m > 0 for _, m in one.values()) / n for kind, one in items.items()}
+        means["Ties"] = 0.3 * (correct["tied"] + correct["ref"])
+        means["Ties"] += (0.2 * preferred + 0.2 * hard + 0.01 * margins) / n
+        return means
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_against_the_authors_rule(self, seed):
+        rng = np.random.default_rng(seed)
+        rows = [(name, str(n), 1, 4) for name in self.ORDINARY for n in range(20)]
+        rows += [("Ties", f"ref:{n}", 1, 9) for n in range(25)]
+        rows += [("Ties", f"tied:{n}", int(rng.integers(2, 8)), 9) for n in range(25)]
+        right = np.full((len(rows), 9), NAN)
+        for place, (_, _, n_right, n) in enumerate(rows):
+            right[place, :n] = 0
+            right[place, :n_right] = 1
+        scores = rng.integers(1, 11, right.shape) + 4 * (np.nan_to_num(right) == 1)
+        subsets, ids = [row[0] for row in rows], [row[1] for row in rows]
+        found = best_of_score(scores, right, subsets, ids, **self.SCORE)
+        expected = self.restated(scores, right, subsets, ids)
+        assert {row.name: row.score.value for row in found.rows} == pytest.approx(expected)
+        assert found.overall.value == pytest.approx(sum(expected.values()) / 6)
+
+    def test_the_two_items_of_a_prompt_are_resampled_together(self):
+        # All right or all wrong on both items: as sure as of 40 prompts, not of 80 items.
+        right = [[1, 0]] * 80
+        scores = [[1, 0] if n % 40 < 20 else [0, 1] for n in range(80)]
+        ids = [f"{kind}:{n}" for kind in ("ref", "tied") for n in range(40)]
+        found = best_of_score(scores, right, ["Ties"] * 80, ids, sections=["Ties"]).overall
+        assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 40), rel=0.15)
+        assert found.n_clusters == 40
+
+    def test_a_judge_that_scored_nothing(self):
+        subsets, ids = [*self.ORDINARY, "Ties", "Ties"], ["0"] * 5 + ["ref:0", "tied:0"]
+        right = [[1, 0, 0, 0]] * 6 + [[1, 1, 0, 0]]
+        found = best_of_score(np.full((7, 4), NAN), right, subsets, ids, **self.SCORE)
+        assert [row.score.value for row in found.rows] == pytest.approx([0.25] * 5 + [0.0])
+
+    def test_perfect_and_without_spread(self):
+        found = best_of_score(
+            [[2, 1, 0], [2, 2, 0]],
+            [[1, 0, 0], [1, 1, 0]],
+            ["ties"] * 2,
+            ["ref:0", "tied:0"],
+            sections=["ties"],
+        )
+        assert found.overall.value == pytest.approx(1.01)
+
+    def test_a_subset_that_is_not_there(self):
+        with pytest.warns(StatisticsWarning, match="no item of Math"):
+            found = best_of_score([[1, 0]], [[1, 0]], ["Focus"], ["0"], sections=["Focus", "Math"])
+        assert found.row("Focus").score.value == 1
+        assert found.overall.reason == "no item of Math"
+
+    def test_ties_without_their_references(self):
+        with pytest.warns(StatisticsWarning, match="no prompt of Ties with both"):
+            found = best_of_score([[1, 1, 0]], [[1, 1, 0]], ["Ties"], ["tied:0"], sections=["Ties"])
+        assert not found.overall.defined
+
+    @pytest.mark.parametrize(
+        ("scores", "right", "ids", "said"),
+        [
+            ([[1, 0]], [[1, 0]], ["0"], "ids: expected 'ref:' or 'tied:' and the prompt"),
+            ([[1, 0]] * 2, [[1, 0]] * 2, ["ref:0"] * 2, "ids: 'ref:0' is there twice, at 0 and 1"),
+            ([[1, 0]], [[1, 1]], ["ref:0"], "right: expected a right and a wrong response of 'ref:0', at 0"),
+            ([[1, 0]], [[1, 2]], ["ref:0"], "right: expected 0, 1 or NaN, found 2"),
+            ([[1, 0]], [[1, 0, 0]], ["ref:0"], "expected the same shape"),
+            ([[1, 0]], [[1, 0]], [], "ids: expected 1 items, got 0"),
+        ],
+    )
+    def test_bad_input(self, scores, right, ids, said):
+        with pytest.raises(InvalidInputError, match=re.escape(said)):
+            best_of_score(scores, right, ["Ties"] * len(scores), ids, sections=["Ties"])
+
+    def test_no_sections(self):
+        for sections in ([], ["Math", "Math"]):
+            with pytest.raises(InvalidInputError, match="sections: expected one subset or more, each once"):
+                best_of_score([[1, 0]], [[1, 0]], ["Math"], ["0"], sections=sections)

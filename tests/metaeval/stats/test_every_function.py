@@ -151,6 +151,8 @@ def quietly(function, *args, **options):
 
 # An unparsed answer is a wrong one, "cannot tell" is not followed, by default and as papers have it: these count it.
 COUNTED_WHEN_MISSING = {
+    "best_of_accuracy",
+    "best_of_score",
     "bias_and_variance",
     "drfr",
     "follow_rate_by_level",

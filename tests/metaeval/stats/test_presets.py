@@ -14,8 +14,8 @@ EVERY = [(name, function) for name, one in PRESETS.items() for function in one.o
 
 def test_all_of_them():
     papers = {"href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower"}
-    benchmarks = {"mt_bench_s1", "mt_bench_s2", "judgebench", "rewardbench", "rm_bench", "healthbench"}
-    tests = {"alt_test_experts", "alt_test_skilled", "alt_test_crowd"}
+    benchmarks = {"mt_bench_s1", "mt_bench_s2", "judgebench", "rewardbench", "rewardbench2", "rm_bench"}
+    tests = {"healthbench", "alt_test_experts", "alt_test_skilled", "alt_test_crowd"}
     assert set(PRESETS) == papers | benchmarks | tests
     assert all(f'"{name}"' in inspect.getdoc(preset) for name in PRESETS)
 
