@@ -357,6 +357,7 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         flat = f"annotator:{annotator}"
         data[flat] = value
         named[flat] = named.get(field, field)
+        named[f"{flat}.{REASONABLE}"] = named.get(REASONABLE, REASONABLE)
     elif judge is not None:
         verdict = {"judge": judge, "value": value}
         data["verdicts"] = [*row.items("verdicts"), verdict]

@@ -238,13 +238,14 @@ def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[T
     columns = _columns(kind.numbers(value) for value in values)
     sets = [kind.set_numbers(value) for value in values]
     scales = {criterion.key: criterion.scale for criterion in shown.criteria}
-    every = [number for column in columns.values() for number in column]
+    reasonable = [numbers for found in sets for numbers in found.values()]
+    every = [number for column in (*columns.values(), *reasonable) for number in column]
     rows = []
     for part in kind.shown_parts(shown) if columns else ():
         said_of_it = columns.get(part.key, [])
-        own = kind.tally(said_of_it if scales else every, scales.get(part.key, STANDARD))
-        counts = Counter(said_of_it)
         included = Counter(number for found in sets for number in found.get(part.key, ()))
+        own = kind.tally([*said_of_it, *included] if scales else every, scales.get(part.key, STANDARD))
+        counts = Counter(said_of_it)
         rows.append(
             TallyRow(
                 part.text,
