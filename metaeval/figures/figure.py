@@ -173,6 +173,8 @@ class KindFigures:
         In the order of a report. The first of people is the one that is said where there are no judges.
     primaries : tuple of str
         By which figures judges may be ranked; by the first where there is nothing else to say.
+    further : tuple of str
+        By which they may be ranked too, if somebody asks, where `Sample.ranks_by` says that inputs have it.
     so_far : tuple of str
         The figures of people that the page of a study shows while it fills.
     of_one_person : Figure
@@ -221,6 +223,7 @@ class KindFigures:
     judges: tuple[Figure, ...]
     gold: tuple[Figure, ...] = ()
     primaries: tuple[str, ...]
+    further: tuple[str, ...] = ()
     so_far: tuple[str, ...]
     of_one_person: Figure
     of_everyone: str
@@ -249,6 +252,11 @@ class KindFigures:
         if self.on_scales is None or not any(scale.as_json() for scale in scales):
             return self
         return self.on_scales(tuple(scale.numbers for scale in scales))
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """All figures by which judges may be ranked."""
+        return (*self.primaries, *self.further)
 
     def of_judges(self, name: str) -> Figure:
         """A figure of judges by its name."""

@@ -1,4 +1,4 @@
-"""A study that asks for response sets: the page, what is stored, drafts, changes, the words that people and experts see."""
+"""A study that asks for response sets: the page, what is stored, drafts, changes, what people and experts read."""
 
 import json
 import re
