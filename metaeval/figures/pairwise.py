@@ -289,7 +289,7 @@ class PairSample(GradedSample, SetSample):
     @property
     def set_offered(self) -> Booleans:
         said = (self.label_sets == 1).any(axis=(0, 1))
-        return (np.isin(self.set_answers, self.labels.possible) | said)[np.newaxis, np.newaxis]
+        return np.asarray(np.isin(self.set_answers, self.labels.possible) | said)[np.newaxis, np.newaxis]
 
     def crossed(self, n_labels: int | None = None) -> LeaveOneOut:
         """The labels with who gave them, in the convention of the report or at a number of labels."""

@@ -143,7 +143,7 @@ def as_stats(found, options):
 @pytest.mark.parametrize("kind", ["pairwise", "classification"])
 def test_figures_are_those_of_the_public_functions(kind):
     rng = np.random.default_rng(5)
-    n, people = 30, 4
+    n, people = 30, 6  # enough people to speak of others
     rows = [(k, p) for k in range(n) for p in range(people)]
     if kind == "pairwise":
         answers = ["1", "0", "2"]
