@@ -46,7 +46,7 @@ def give_sets(dataset, *more):
 
 
 def pairs_choosing():
-    sweep, good, poor = two_datasets()
+    sweep = two_datasets()[0]
     dataset = sweep.datasets.get(name="people")
     give_sets(dataset)
     return dataset, sweep
