@@ -139,10 +139,13 @@ class SelectionForm(VerdictForm):
             raise forms.ValidationError("Every weight is 0. Give at least one dataset a weight above 0.")
         by_sets = values.get("measure", "") in FIGURES[self.kind].further
         if by_sets and not any(part.role == "people" and part.weight for part in parts):
-            self.add_error("measure", "Response sets are human labels, and no dataset with a weight is used for those.")
+            self.add_error(
+                "measure", "Response sets are human labels, and no dataset with a weight is used for those."
+            )
         if by_sets and values.get("min_positional") is not None:
             self.add_error(
-                "min_positional", "Judges that are ranked by response sets are scored over both orders together."
+                "min_positional",
+                "Judges that are ranked by response sets are scored over both orders together.",
             )
         if values["min_accuracy"] is not None and not any(part.role == "gold" for part in parts):
             self.add_error("min_accuracy", "No dataset is used for its gold answers.")

@@ -207,6 +207,26 @@ class Classification(PartsKind):
     def mean_words(self, number: float) -> str:
         return f"{100 * number:.0f}%"
 
+    def draw(
+        self,
+        person: SimulatedAnnotator,
+        *,
+        item: str,
+        metadata: Mapping[str, Any],
+        lengths: Sequence[int],
+        rules: ValueRules | None = None,
+    ) -> tuple[Value, float]:
+        """With a response set where the study asks: what is right and `metadata["reasonable"]`, each missed as often as
+        the truth, and the choice.
+        """
+        value, seconds = super().draw(person, item=item, metadata=metadata, lengths=lengths, rules=rules)
+        if rules is None or not rules.response_sets:
+            return value, seconds
+        chance = random.Random(f"{person.seed}/{item}/set")  # noqa: S311  (a simulation, not a secret)
+        likely = {*chosen_of(metadata["truth"]), *metadata.get(KEY, ())}
+        found = {name for name in sorted(likely) if chance.random() < person.accuracy} | chosen_of(value)
+        return value | {KEY: [name for name in value[self.field] if name in found]}, seconds
+
     def missed(
         self,
         person: SimulatedAnnotator,

@@ -80,7 +80,9 @@ def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScore
         key: np.where(judged[key] & scorable, np.where(unparsed[key], 0.0, one.score(primary)), np.nan)
         for one, key in ((one, one.judge.fingerprint) for one in sample.judges)
     }
-    labels = None if sample.against_gold else _scored_labels(sample, primary, scores, beside_people=not by_sets)
+    labels = (
+        None if sample.against_gold else _scored_labels(sample, primary, scores, beside_people=not by_sets)
+    )
     return ItemScores(scores, judged, unparsed, scorable, weights, labels)
 
 
