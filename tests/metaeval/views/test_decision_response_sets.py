@@ -7,11 +7,15 @@ from django.urls import reverse
 
 from annotation.models import Kind, Label
 from judges.models import Judgment
+from judges.selectors.item_addresses import items_url
+from metaeval.reports.behind import behind
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.selection_forms import SelectionForm
 from metaeval.selectors.selections import selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
+from metaeval.services.reports import report_build
 from tests.metaeval.choices import content_of, criteria_of, form_of, kind_choosing, report_of, two_datasets
+from tests.metaeval.views.test_counted_items import n_items
 
 pytestmark = pytest.mark.django_db
 KINDS = (Kind.RUBRIC, Kind.CLASSIFICATION)
@@ -142,3 +146,30 @@ def test_what_cannot_be_asked_together_is_said():
     assert not form.is_valid()
     assert re.search("Response sets are human labels", str(form.errors["measure"]))
     assert form_of(sweep).criteria().figure == ""
+
+
+@pytest.mark.parametrize("kind", [Kind.PAIRWISE, *KINDS])
+def test_figures_lead_to_the_items_that_they_count(kind, client, researcher):
+    if kind == Kind.PAIRWISE:
+        dataset, _ = pairs_choosing()
+    else:
+        dataset, _ = kind_choosing(kind)
+        give_sets(dataset)
+    items = list(dataset.items.order_by("position"))
+    Label.objects.filter(item__in=items[:2]).update(is_set_aside=True)
+    last = Label.objects.filter(item=items[2]).order_by("pk").last()
+    Label.objects.filter(item=items[2]).exclude(pk=last.pk).update(is_set_aside=True)
+    Judgment.objects.filter(item=items[3]).delete()
+    content = report_build(dataset=dataset, kind=kind, n_resamples=0)
+    judge = next(one for one in content.judges if not one.baseline)
+    names = ("set_coverage", "set_hit_rate", "set_distance", "set_consistency", "set_size", "set_several")
+    n = 0
+    for fingerprint, measures in ((judge.fingerprint, judge.measures), ("", content.people.measures)):
+        for name in names:
+            if name in measures:
+                asked = behind(kind, figure=name, fingerprint=fingerprint)
+                assert n_items(client, items_url(dataset.name, **asked)) == measures[name]["overall"]["n"], (
+                    name
+                )
+                n += 1
+    assert n == 8

@@ -70,11 +70,13 @@ class TestKinds:
         dataset.items.update(kind="classification", gold=None)
         Dataset.objects.update(categories={"several": True})
         dataset.refresh_from_db()
-        with pytest.raises(StudyRuleError, match="response_sets: a label may have several categories"):
+        with pytest.raises(StudyRuleError, match="a label may have several categories") as refused:
             study_create(
                 dataset=dataset, title="T", kind="classification", response_sets=True, qualification_size=0
             )
-        with pytest.raises(StudyRuleError, match="response_sets"):
+        assert refused.value.field == "response_sets"
+        dataset.items.update(kind="checklist")
+        with pytest.raises(StudyRuleError, match="checklists have no response sets"):
             study_create(
                 dataset=dataset, title="T", kind="checklist", response_sets=True, qualification_size=0
             )
