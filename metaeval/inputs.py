@@ -18,9 +18,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.domain.scales import Scale
+from annotation.domain.scales import STANDARD, Scale
 from annotation.kinds import ItemKind
 from annotation.kinds.classification import UNORDERED, CategoryScheme
+from annotation.kinds.reasonable import KEY
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS, Annotators
 from metaeval.stats import PRESETS, InvalidInputError
@@ -206,6 +207,10 @@ class Labels:
         name ("mturk/ann"), or nothing; empty where nobody asked. No figure depends on it, so it is no part of the hash.
     grades : ndarray of shape (n_labels,) or None
         Of pairs, how strong each preference is, from -3 to 3, NaN where it doesn't say; None where no label does.
+    sets : ndarray of shape (n_labels, n_parts, n_answers) or None
+        1 where the annotator finds an answer reasonable, 0 where not, NaN where they gave no set; None where no label
+        has one. The answers are those of `set_answers`; of categories, which are answers to one part, the categories
+        of the item.
     """
 
     item: Integers
@@ -217,6 +222,7 @@ class Labels:
     shown_first: Floats | None = None
     group: tuple[str, ...] = ()
     grades: Floats | None = None
+    sets: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -375,6 +381,9 @@ class Inputs:
         if labels.grades is not None:
             digest.line("grades of labels")
             digest.arrays(labels.grades)
+        if labels.sets is not None:
+            digest.line("response sets of labels")
+            digest.arrays(labels.sets)
         if self.weights is not None:
             digest.arrays(self.weights)
         for judge in self.judges:
@@ -398,6 +407,9 @@ class Inputs:
         if self.labels.grades is not None:
             labels.line("grades")
             labels.arrays(self.labels.grades)
+        if self.labels.sets is not None:
+            labels.line("response sets")
+            labels.arrays(self.labels.sets)
         if self.weights is not None:
             weights.arrays(self.weights)
         judges = {judge.fingerprint: _Digest() for judge in self.judges if not judge.baseline}
@@ -488,6 +500,50 @@ def numbers_row(
         for name in parts
     ]
     return row + nothing[len(row) :]
+
+
+def set_answers(kind: ItemKind, scales: Sequence[Scale] = ()) -> tuple[float, ...]:
+    """The answers that a response set can have, as values have them: sides of a pair, or all ratings on these scales
+    and `NOT_APPLICABLE`; none of categories, which each item has of its own.
+    """
+    if kind.scale == "preference":
+        return (1.0, 0.0, 2.0)
+    if kind.scale != "ordinal":
+        return ()
+    points = {float(point) for scale in scales or (STANDARD,) for point in scale.points}
+    return (*sorted(points), NOT_APPLICABLE)
+
+
+def sets_of(
+    kind: ItemKind, values: Sequence[Stored | None], parts: Parts, width: int, scales: Sequence[Scale] = ()
+) -> Floats | None:
+    """The response sets of labels, as `Labels.sets` has them; None where no value has one.
+
+    Parameters
+    ----------
+    values : sequence of mapping or None
+        None of those that have no set.
+    parts : sequence of sequence of str
+        Of the item of each.
+    """
+    given = [(row, kind.set_numbers(value)) for row, value in enumerate(values) if value and KEY in value]
+    given = [(row, found) for row, found in given if found]
+    if not given:
+        return None
+    answers = set_answers(kind, scales)
+    column = {answer: place for place, answer in enumerate(answers)}
+    sets = np.full((len(values), width if answers else 1, len(answers) or width), math.nan)
+    for row, found in given:
+        if not answers:
+            sets[row] = 0.0
+            sets[row, 0, [place for place, name in enumerate(parts[row]) if found.get(name)]] = 1.0
+            continue
+        for place, name in enumerate(parts[row]):
+            if name in found:
+                sets[row, place] = 0.0
+                said = [NOT_APPLICABLE if number is None else number for number in found[name]]
+                sets[row, place, [column[number] for number in said if number in column]] = 1.0
+    return sets
 
 
 def weights_drawn(items: Sequence[Any], chances: Iterable[tuple[Any, Any, float]]) -> Floats | None:

@@ -95,13 +95,16 @@ class SelectionForm(VerdictForm):
             del self.fields["epsilon"]
             self.fields["min_accuracy"].label = "Score on each gold dataset, at least (%)"
         figures = FIGURES[kind].on(scales)
-        if self.of_pairs or len(figures.primaries) < 2:
-            # What pairs are ranked by follows from the role of each dataset.
+        # What pairs are ranked by follows from the role of each dataset, but for response sets.
+        named = figures.primaries[:1] if self.of_pairs else figures.primaries
+        if any(row.has_sets for row in self.datasets):
+            named = (*named, *figures.further)
+        if len(named) < 2:
             del self.fields["measure"]
         else:
             field = self.fields["measure"]
             assert isinstance(field, forms.ChoiceField)
-            field.choices = [(name, figures.of_judges(name).label) for name in figures.primaries]
+            field.choices = [(name, figures.of_judges(name).label) for name in named]
         for row in self.datasets:
             roles = [(role, _capital(self.words.role(role))) for role in row.roles]
             self.fields[f"role-{row.name}"] = forms.ChoiceField(
@@ -134,6 +137,16 @@ class SelectionForm(VerdictForm):
             raise forms.ValidationError("Every dataset is left out, so there is nothing to choose by.")
         if not any(part.weight for part in parts):
             raise forms.ValidationError("Every weight is 0. Give at least one dataset a weight above 0.")
+        by_sets = values.get("measure", "") in FIGURES[self.kind].further
+        if by_sets and not any(part.role == "people" and part.weight for part in parts):
+            self.add_error(
+                "measure", "Response sets are human labels, and no dataset with a weight is used for those."
+            )
+        if by_sets and values.get("min_positional") is not None:
+            self.add_error(
+                "min_positional",
+                "Judges that are ranked by response sets are scored over both orders together.",
+            )
         if values["min_accuracy"] is not None and not any(part.role == "gold" for part in parts):
             self.add_error("min_accuracy", "No dataset is used for its gold answers.")
         return values

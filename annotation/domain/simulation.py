@@ -7,7 +7,8 @@ better a response is called follows from how large this difference is.
 
 Of the other kinds an annotator knows the truth of an item and misses it part by part: a rating or an answer is the
 true one with probability `accuracy`, else the next point or the opposite; a ranking is the true one with normal noise
-of `2 (1 - accuracy)` ranks, rounded, so that near parts are tied.
+of `2 (1 - accuracy)` ranks, rounded, so that near parts are tied. Where a study of categories asks for response sets,
+each category that is right or reasonable is in the set with probability `accuracy`, and the chosen one always.
 """
 
 import math

@@ -323,7 +323,7 @@ class StudyForm(forms.ModelForm[Study]):
                     data[name] = column.get_default()
                     self.errors.pop(name, None)
 
-        drop(*({"criteria", "preference_points", "tie_policy", "qualification_rule"} - asks))
+        drop(*({"criteria", "preference_points", "tie_policy", "qualification_rule", "response_sets"} - asks))
         if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
             drop("tie_policy")
         if data.get("sampling") != ItemSampling.LENGTH_BALANCED:

@@ -72,6 +72,7 @@ LABELS = {
     "criteria": "Criteria",
     "tie_policy": "Ties",
     "preference_points": "Scale of preference",
+    "response_sets": "Ask for response sets",
     "ask_comment": "Offer a comment with every answer",
     "allow_cannot_tell": "Allow “cannot tell”",
     "allow_changes": "Annotators can change earlier answers",
@@ -120,6 +121,8 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "sampling_baseline": "Its response is compared in length with the other one of the pair.",
     "balance_categories": "The labeled items have the category proportions of all items at any time.",
     "preference_points": "Without ties, one point fewer. From 5 points on, reports have figures of graded preferences.",
+    "response_sets": "Annotators also mark every other answer that they find reasonable. Reports then score judges "
+    "against these sets.",
     "ask_comment": "One line, never required.",
     "allow_cannot_tell": "In addition to yes and no.",
     "allow_changes": "The later answer counts; the earlier one is kept.",

@@ -29,6 +29,7 @@ from annotation.importers.fields import (
     OF_COLUMN,
     PREFERENCE,
     RATING,
+    REASONABLE,
     REJECTED,
     is_field,
     is_field_of_format,
@@ -39,6 +40,7 @@ from annotation.importers.paths import is_path, value_at
 from annotation.importers.rows import Row, close_name
 from annotation.importers.tables import Table
 from annotation.importers.turns import turns_apart
+from annotation.kinds import DEFAULT_KIND, KINDS
 
 TIES = (0, 1.5)
 USUAL: Mapping[str, str] = {
@@ -243,7 +245,8 @@ def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
             if data.get(field) is not None and value is not None:
                 row.fail(column, f"expected one column for {field}; {quoted(named[field])} is it already.")
             if field not in data or value is not None:
-                data[field], named[field] = mapping.meaning(row, column, value), column
+                cell = answers_listed(value) if field == REASONABLE else value
+                data[field], named[field] = mapping.meaning(row, column, cell), column
     if kept or not data.keys() <= set(DECLARATIONS):
         _constants(row, data, named, mapping)
     # The one row all the way: what is done to its fields here is seen by the next step.
@@ -335,7 +338,8 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
     judge = None if data.get(JUDGE) is None else row.identifier(JUDGE)
     stated = data.get(PREFERENCE)
     value, field = data.get(LABEL), LABEL
-    for name in (ANNOTATOR, JUDGE, PREFERENCE, LABEL):
+    reasonable = data.get(REASONABLE)
+    for name in (ANNOTATOR, JUDGE, PREFERENCE, LABEL, REASONABLE):
         data.pop(name, None)
     if value is not None and annotator is None:
         row.fail(LABEL, "expected an annotator beside a label, found none.")
@@ -343,12 +347,17 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         value, field = (0 if stated in TIES else stated), PREFERENCE
         if isinstance(stated, float) and 1 < stated < 2 and stated not in TIES:
             value = {PREFERENCE: stated}
+    if reasonable is not None:
+        if value is None or annotator is None:
+            row.fail(REASONABLE, "expected a label of an annotator beside it, found none.")
+        value = _with_set(row, data, value, reasonable)
     if value is None:
         return
     if annotator is not None:
         flat = f"annotator:{annotator}"
         data[flat] = value
         named[flat] = named.get(field, field)
+        named[f"{flat}.{REASONABLE}"] = named.get(REASONABLE, REASONABLE)
     elif judge is not None:
         verdict = {"judge": judge, "value": value}
         data["verdicts"] = [*row.items("verdicts"), verdict]
@@ -358,6 +367,29 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
             row.fail(field, "expected either gold or a preference without an annotator, found both.")
         data["gold"] = value
         named["gold"] = named.get(field, field)
+
+
+def _with_set(row: Row, data: Mapping[str, Any], value: Any, reasonable: Any) -> dict[str, Any]:
+    """A label with its response set."""
+    if isinstance(value, dict):
+        return {**value, REASONABLE: reasonable}
+    kind = KINDS.get(str(data.get("kind") or DEFAULT_KIND))
+    if kind is None or not kind.bare_field:
+        row.fail(REASONABLE, f"expected a label that is an object beside it, found {quoted(value)}.")
+    return {kind.bare_field: value, REASONABLE: reasonable}
+
+
+def answers_listed(cell: Any) -> Any:
+    """The answers of a cell: a list or object as it is, and of text what stands between vertical bars.
+
+    >>> answers_listed("1|0"), answers_listed(["toxic"]), answers_listed(1)
+    (['1', '0'], ['toxic'], [1])
+    """
+    if cell is None or isinstance(cell, list | dict):
+        return cell
+    if not isinstance(cell, str):
+        return [cell]
+    return [part.strip() for part in cell.split("|") if part.strip()] or None
 
 
 def has_label_rows(fields: Mapping[str, str], mapping: TableMapping) -> bool:

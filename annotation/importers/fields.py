@@ -50,11 +50,13 @@ FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
 ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
+REASONABLE = "reasonable"
+"""The column holds every answer that the annotator of the row finds reasonable."""
 OF_COLUMN = ("annotator:", "judge:")
 """The column holds the labels of one annotator or the verdicts of one judge, whose name is that of the column."""
 RATING = "rating:"
 """The column holds ratings on the criterion whose key follows; alone, on the one with the name of the column."""
-MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE)
+MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE, REASONABLE)
 """Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
 FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -93,6 +95,7 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (OF_COLUMN[1], "Verdicts of one judge"),
             (ANNOTATOR, "Annotator of the row"),
             (LABEL, "Label of this annotator"),
+            (REASONABLE, "Reasonable answers beside the label"),
             (JUDGE, "Judge of the preference"),
             (RATING, "Ratings on one criterion"),
             ("labels", "List of labels"),

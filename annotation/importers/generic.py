@@ -42,6 +42,7 @@ from annotation.importers.fields import (
     NESTED,
     PREFERENCE,
     RATING,
+    REASONABLE,
     VALUE,
     is_field_of_format,
 )
@@ -81,7 +82,7 @@ COLUMNS = ColumnTypes(
     required=("instruction",),
     json=lambda name: name in NESTED,
     value=lambda name: (
-        VALUE.match(name) is not None or name in (LABEL, PREFERENCE) or name.startswith(RATING)
+        VALUE.match(name) is not None or name in (LABEL, PREFERENCE, REASONABLE) or name.startswith(RATING)
     ),
     text=lambda name: name.startswith("response_"),
 )
@@ -382,6 +383,7 @@ def _value_reader(
                 both_bad=True,
                 strengths=tuple(STRENGTHS),
                 graded=True,
+                response_sets=True,
                 criteria=tuple(builder.criteria),
                 aspects=aspects,
                 several=builder.scheme.several,

@@ -16,6 +16,7 @@ from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.grades import PreferencePoint
+from annotation.kinds.reasonable import RULE, SetOption
 from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
 from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules
 
@@ -85,6 +86,8 @@ class ItemKind:
     """What is shown in an order of each person's own."""
     scale: ClassVar[Scale]
     """What the numbers of a value are: a choice between two sides, points, names, or ranks."""
+    bare_field: ClassVar[str] = ""
+    """What a bare label of a file is of an object: ``{"choice": 1}``; empty where labels are objects."""
     tolerant: ClassVar[bool] = False
     """Whether an answer can be near its gold without being right."""
     study_rules: ClassVar[frozenset[str]] = frozenset()
@@ -212,6 +215,24 @@ class ItemKind:
         last; nothing where answers are no preferences.
         """
         return ()
+
+    def set_options(self, item: ShownItem, rules: ValueRules, part: str = "") -> tuple[SetOption, ...]:  # noqa: ARG002
+        """The answers that can be marked as reasonable, of one part or of an item without parts; nothing where the kind
+        has no response sets.
+        """
+        return ()
+
+    def set_numbers(self, value: Stored) -> dict[str, list[float | None]]:  # noqa: ARG002
+        """What the response set of a value includes of each part, as `numbers` has answers; parts without a set are
+        left out. Of a category it is 1, or nothing where the set does not have it.
+        """
+        return {}
+
+    def sets_refused(self, scales: Scales, *, several: bool) -> str:  # noqa: ARG002
+        """Why a study can't ask for response sets, given the scales of its criteria and whether a label may have
+        several categories; empty where it can.
+        """
+        return "" if RULE in self.study_rules else f"{self.noun[1]} have no response sets"
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """An answer, given as form fields, in the order in which a person would say it."""

@@ -2,6 +2,7 @@
 
 A value is ``{"categories": {category: true | false}}``. It names every category that was offered, so that what was
 not offered is not taken for refused when a list grows. The categories of an item are its aspects: key and definition.
+Its response set (`annotation.kinds.reasonable`), where one is chosen, is a list of categories.
 """
 
 import random
@@ -14,6 +15,18 @@ from annotation.domain.scales import STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, Text
 from annotation.kinds.parts import PartsKind
+from annotation.kinds.reasonable import (
+    KEY,
+    RULE,
+    SetOption,
+    also_words,
+    field_of_answer,
+    is_set_field,
+    marked,
+    set_checked,
+    set_fields,
+    set_of,
+)
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules, quoted_short
 
@@ -79,22 +92,28 @@ class Classification(PartsKind):
     responses = (0, 1)
     parts = "aspects"
     parts_field = "categories"
+    bare_field = "category"
     scale = "nominal"
     bar = "classification"
     scripts = ("js/rubric.js",)
+    study_rules = frozenset([RULE])
     field = "categories"
     input = "category"
     is_whole = True
 
     def raw(self, value: object, rules: ValueRules) -> object:
         """A name or a list of names will do; their case is that of the list."""
+        sets: dict[str, object] = {}
         if isinstance(value, Mapping):
-            given = value.get("category", value.get(self.field)) if len(value) == 1 else None
+            if isinstance(answers := value.get(KEY), list):
+                sets = {KEY: [_of_list(name, rules.aspects) for name in answers]}
+            rest = {name: said for name, said in value.items() if name not in sets}
+            given = rest.get("category", rest.get(self.field)) if len(rest) == 1 else None
             if given is None or isinstance(given, Mapping):
-                return value
+                return rest | sets
             value = given
         names = value if isinstance(value, list) else [value]
-        return {self.field: [_of_list(name, rules.aspects) for name in names]}
+        return {self.field: [_of_list(name, rules.aspects) for name in names]} | sets
 
     def checked(self, given: object, rules: ValueRules) -> dict[str, bool]:
         chosen = _chosen(given)
@@ -110,18 +129,40 @@ class Classification(PartsKind):
             raise LabelValueError(self.field, problem)
         return {name: name in chosen for name in rules.aspects}
 
+    def set_checked(self, given: object, found: Stored, rules: ValueRules) -> list[str]:
+        if rules.several:
+            raise LabelValueError(KEY, "is not expected where a label may have several categories.")
+        (chosen,) = chosen_of(found)
+        return set_checked(given, rules.aspects, chosen)
+
+    def set_options(self, item: ShownItem, rules: ValueRules, part: str = "") -> tuple[SetOption, ...]:  # noqa: ARG002
+        names = (aspect.key for aspect in item.aspects)
+        return tuple(SetOption(name, field_of_answer(name), name, name) for name in names)
+
+    def set_numbers(self, value: Stored) -> dict[str, list[float | None]]:
+        answers = set_of(value)
+        if answers is None:
+            return {}
+        return {name: [1.0] if name in answers else [] for name in value[self.field]}
+
+    def sets_refused(self, scales: Scales, *, several: bool) -> str:
+        if several:
+            return "a label may have several categories already, so there is no forced choice beside a set"
+        return super().sets_refused(scales, several=several)
+
     def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:  # noqa: ARG002
         """All of the chosen categories are right together, or wrong."""
         return [int(chosen_of(value) != chosen_of(gold))]
 
     def has_field(self, name: str) -> bool:
-        return name == self.input or super().has_field(name)
+        return name == self.input or super().has_field(name) or is_set_field(name)
 
     def fields(self, value: Stored) -> dict[str, str]:
         """Of a label with one category both forms of the fields: radios have one name, checkboxes one each."""
         chosen = sorted(chosen_of(value))
         one = {self.input: chosen[0]} if len(chosen) == 1 else {}
-        return one | {f"{self.input}-{name}": CHOSEN for name in chosen}
+        fields = one | {f"{self.input}-{name}": CHOSEN for name in chosen}
+        return fields | set_fields(set_of(value) or ())
 
     def read(self, text: Text, rules: ValueRules) -> Value:
         if rules.several:
@@ -131,7 +172,10 @@ class Classification(PartsKind):
         if not chosen:
             words = "Choose at least one category first." if rules.several else "Choose a category first."
             raise AnswerError(words, field=self.input, anchor="part-1")
-        return {self.field: {name: name in chosen for name in rules.aspects}}
+        found: Value = {self.field: {name: name in chosen for name in rules.aspects}}
+        if rules.response_sets and not rules.several:
+            found[KEY] = set_checked(marked(text, rules.aspects), rules.aspects, chosen[0])
+        return found
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         names = [each.key for each in item.aspects]
@@ -140,7 +184,12 @@ class Classification(PartsKind):
         else:
             chosen = [name for name in names if name == fields.get(self.input)]
         name = self.parts_heading if item.several else self.part
-        return (AnswerPart(name, ", ".join(chosen) or NO_ANSWER),)
+        also = also_words(each for each in names if each not in chosen and fields.get(field_of_answer(each)))
+        return (AnswerPart(name, ", ".join(chosen) or NO_ANSWER, also=also),)
+
+    def remark(self, value: Stored) -> str:
+        chosen = chosen_of(value)
+        return also_words(str(each) for each in set_of(value) or () if each not in chosen)
 
     def number_words(self, number: float | None) -> str:
         return "Chosen" if number else "Not chosen"
@@ -157,6 +206,26 @@ class Classification(PartsKind):
 
     def mean_words(self, number: float) -> str:
         return f"{100 * number:.0f}%"
+
+    def draw(
+        self,
+        person: SimulatedAnnotator,
+        *,
+        item: str,
+        metadata: Mapping[str, Any],
+        lengths: Sequence[int],
+        rules: ValueRules | None = None,
+    ) -> tuple[Value, float]:
+        """With a response set where the study asks: what is right and `metadata["reasonable"]`, each missed as often as
+        the truth, and the choice.
+        """
+        value, seconds = super().draw(person, item=item, metadata=metadata, lengths=lengths, rules=rules)
+        if rules is None or not rules.response_sets:
+            return value, seconds
+        chance = random.Random(f"{person.seed}/{item}/set")  # noqa: S311  (a simulation, not a secret)
+        likely = {*chosen_of(metadata["truth"]), *metadata.get(KEY, ())}
+        found = {name for name in sorted(likely) if chance.random() < person.accuracy} | chosen_of(value)
+        return value | {KEY: [name for name in value[self.field] if name in found]}, seconds
 
     def missed(
         self,

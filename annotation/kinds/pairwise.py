@@ -2,7 +2,8 @@
 
 A value is ``{"choice": 1 | 2 | 0}``: the first response is better, the second, a tie; beside 1 and 2 optionally
 ``"strength": "slightly" | "better" | "much"`` or ``"grade"``, a number (`annotation.kinds.grades`); beside 0 optionally
-``"both_bad": true``.
+``"both_bad": true``. Its response set (`annotation.kinds.reasonable`) lists answers as form fields have them: "1", "0",
+"2", "bad" (both are bad), "1-much".
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +16,26 @@ from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Tex
 from annotation.kinds.grades import (
     BETWEEN,
     BOTH_BAD,
+    STRENGTHS,
     PreferencePoint,
     graded_value,
     joined,
     number_checked,
     point_words,
     pressed,
+)
+from annotation.kinds.reasonable import (
+    KEY,
+    RULE,
+    SetOption,
+    also_words,
+    extras,
+    field_of_answer,
+    is_set_field,
+    marked,
+    set_checked,
+    set_fields,
+    set_of,
 )
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import (
@@ -35,6 +50,14 @@ from annotation.kinds.values import (
 
 CHOICES = ("tie", "first response", "second response")
 SIDES = {1.0: "Answer A", 0.0: "Tie", 2.0: "Answer B"}
+# Every answer as a form field has it, from the strongest for the first response to the strongest for the second.
+_EVERY = (
+    *(pressed(1, strength) for strength in reversed(tuple(STRENGTHS))),
+    *("1", "0", "2"),
+    *(pressed(2, strength) for strength in STRENGTHS),
+    BOTH_BAD,
+)
+_TURNED = {"1": "2", "2": "1"}
 
 
 class Pairwise(ItemKind):
@@ -51,18 +74,20 @@ class Pairwise(ItemKind):
     responses = (2, 2)
     ordered = "responses"
     scale = "preference"
-    study_rules = frozenset(["tie_policy", "both_bad", "preference_points", "sampling_baseline"])
+    study_rules = frozenset(["tie_policy", "both_bad", "preference_points", "sampling_baseline", RULE])
     column = "choice"
+    bare_field = "choice"
     presented = True
     bar = "pairwise"
 
     def validate(self, value: object, rules: ValueRules) -> Value:
-        extras = [
+        more = [
             *(["strength"] if rules.strengths else []),
             *(["grade"] if rules.graded else []),
             *(["both_bad"] if rules.both_bad else []),
+            *extras(rules),
         ]
-        given = field_of(value, "choice", extras)
+        given = field_of(value, "choice", more)
         pair: Value = {"choice": _choice(given["choice"], ties=rules.ties)}
         pair |= _strength_given(pair["choice"], given.get("strength"), rules.strengths)
         if (grade := given.get("grade")) is not None:
@@ -73,15 +98,20 @@ class Pairwise(ItemKind):
             if pair["choice"] != TIE:
                 raise LabelValueError("both_bad", "goes with a tie alone.")
             pair["both_bad"] = True
+        if (answers := given.get(KEY)) is not None:
+            pair[KEY] = set_checked(_as_fields(answers), self._answers(rules), _field(pair))
         return pair
 
     def to_canonical(self, value: Stored, shown_order: Sequence[int]) -> Value:
-        choice = value["choice"]
-        if choice == TIE:
-            return dict(value)
-        turned: Value = dict(value) | {"choice": shown_order[choice - 1] + 1}
-        if "grade" in value and turned["choice"] != choice:
+        turned: Value = dict(value)
+        if list(shown_order) != [1, 0]:
+            return turned
+        if value["choice"] != TIE:
+            turned["choice"] = 3 - value["choice"]
+        if "grade" in value:
             turned["grade"] = -value["grade"]
+        if (answers := set_of(value)) is not None:
+            turned[KEY] = sorted((_turned(str(answer)) for answer in answers), key=_EVERY.index)
         return turned
 
     def numbers(self, value: Stored) -> dict[str, float | None]:
@@ -94,8 +124,12 @@ class Pairwise(ItemKind):
         """A bare number will do, and so will one number between the two responses, under its name."""
         if not isinstance(value, dict):
             return {"choice": value}
-        if rules.graded and len(value) == 1 and (name := next(iter(value))) in BETWEEN:
-            return graded_value(name, value[name])
+        names = [name for name in value if name != KEY or not rules.response_sets]
+        if rules.graded and len(names) == 1 and names[0] in BETWEEN:
+            return {
+                **graded_value(names[0], value[names[0]]),
+                **{name: value[name] for name in value if name == KEY},
+            }
         return value
 
     def of_scores(self, scores: Sequence[float]) -> Value:
@@ -119,12 +153,10 @@ class Pairwise(ItemKind):
         return " ".join([str(shown["choice"]), *([shown["strength"]] if "strength" in shown else [])])
 
     def has_field(self, name: str) -> bool:
-        return name in ("choice", "strength")
+        return name in ("choice", "strength") or is_set_field(name)
 
     def fields(self, value: Stored) -> dict[str, str]:
-        return {
-            "choice": BOTH_BAD if value.get("both_bad") else pressed(value["choice"], value.get("strength"))
-        }
+        return {"choice": _field(value)} | set_fields(set_of(value) or ())
 
     def read(self, text: Text, rules: ValueRules) -> Value:
         given = joined(text("choice"), text("strength") if rules.strengths else "")
@@ -133,13 +165,25 @@ class Pairwise(ItemKind):
             side = {"1": "A", "2": "B"}.get(given[:1]) if rules.strengths else None
             words = f"Say how much better {side} is." if side else "Choose an answer first."
             raise AnswerError(words, field="choice", anchor="choice-a")
-        if point.both_bad:
-            return {"choice": TIE, "both_bad": True}
-        return {"choice": point.choice} | ({"strength": point.strength} if point.strength else {})
+        found: Value = {"choice": point.choice}
+        found |= {"both_bad": True} if point.both_bad else {}
+        found |= {"strength": point.strength} if point.strength else {}
+        if rules.response_sets:
+            offered = self._answers(rules)
+            found[KEY] = set_checked(marked(text, offered), offered, given)
+        return found
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:  # noqa: ARG002
         chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
-        return (AnswerPart("", point_words(chosen) or NO_ANSWER),)
+        also = [each for each in _EVERY if each != chosen and fields.get(field_of_answer(each))]
+        return (AnswerPart("", point_words(chosen) or NO_ANSWER, also=also_words(map(point_words, also))),)
+
+    def set_options(self, item: ShownItem, rules: ValueRules, part: str = "") -> tuple[SetOption, ...]:
+        del item, part
+        return tuple(
+            SetOption(point.value, field_of_answer(point.value), point.words, _short(point))
+            for point in self.points(rules)
+        )
 
     def points(self, rules: ValueRules) -> tuple[PreferencePoint, ...]:
         strengths = rules.strengths or ("",)
@@ -149,6 +193,17 @@ class Pairwise(ItemKind):
             *(PreferencePoint(2, strength) for strength in strengths),
         ]
         return (*found, *([PreferencePoint(TIE, both_bad=True)] if rules.both_bad else []))
+
+    def set_numbers(self, value: Stored) -> dict[str, list[float | None]]:
+        answers = set_of(value)
+        if answers is None:
+            return {}
+        return {"": list(dict.fromkeys(_side(str(answer)) for answer in answers))}
+
+    def _answers(self, rules: ValueRules) -> list[str]:
+        """What a response set may have; of files also a preference that does not say how strong it is."""
+        offered = {point.value for point in self.points(rules)} | ({"1", "2"} if rules.graded else set())
+        return [each for each in _EVERY if each in offered]
 
     def number_words(self, number: float | None) -> str:
         return SIDES[number or 0.0]
@@ -160,9 +215,13 @@ class Pairwise(ItemKind):
         return CHOICES[round(numbers[""])] if numbers else NOTHING
 
     def remark(self, value: Stored) -> str:
+        said = "both are bad" if value.get("both_bad") else str(value.get("strength") or "")
         if "grade" in value:
-            return f"grade {value['grade']:+.3g}"
-        return "both are bad" if value.get("both_bad") else str(value.get("strength") or "")
+            said = f"grade {value['grade']:+.3g}"
+        also = also_words(
+            _canonical_words(str(each)) for each in set_of(value) or () if each != _field(value)
+        )
+        return ", ".join(filter(None, (said, also)))
 
     def draw(
         self,
@@ -185,6 +244,42 @@ class Pairwise(ItemKind):
         if rules is not None and rules.strengths and choice != TIE:
             value["strength"] = draw_strength(person, choice=choice, strengths=rules.strengths, **seen)
         return value, seconds
+
+
+def _field(value: Stored) -> str:
+    """The answer that was picked, as the form field has it."""
+    return BOTH_BAD if value.get("both_bad") else pressed(value["choice"], value.get("strength"))
+
+
+def _side(answer: str) -> float:
+    return float(TIE if answer == BOTH_BAD else int(answer[:1]))
+
+
+def _turned(answer: str) -> str:
+    """An answer of the other order."""
+    return _TURNED.get(answer[:1], answer[:1]) + answer[1:]
+
+
+def _as_fields(answers: object) -> object:
+    """Answers of a file: numbers are sides."""
+    if not isinstance(answers, list | tuple):
+        return answers
+    return [
+        f"{each:g}" if isinstance(each, int | float) and not isinstance(each, bool) else each
+        for each in answers
+    ]
+
+
+def _canonical_words(answer: str) -> str:
+    side, _, strength = answer.partition("-")
+    words = "both are bad" if answer == BOTH_BAD else CHOICES[int(side)]
+    return f"{words} ({strength})" if strength else words
+
+
+def _short(point: PreferencePoint) -> str:
+    if point.both_bad:
+        return "Both bad"
+    return f"{point.letter} {point.strength}" if point.strength else point.letter or "Tie"
 
 
 def _choice(value: object, *, ties: bool) -> int:

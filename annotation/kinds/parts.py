@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from annotation.domain.scales import Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import AnswerError, ItemKind, Text
+from annotation.kinds.reasonable import KEY, RULE, extras
 from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules, field_of
 
 
@@ -25,10 +26,20 @@ class PartsKind(ItemKind):
         return rules.criteria if self.parts == "criteria" else rules.aspects
 
     def validate(self, value: object, rules: ValueRules) -> Value:
-        return {self.field: self.checked(field_of(value, self.field)[self.field], rules)}
+        given = field_of(value, self.field, extras(rules) if RULE in self.study_rules else ())
+        found: Value = {self.field: self.checked(given[self.field], rules)}
+        if given.get(KEY) is not None:
+            found[KEY] = self.set_checked(given[KEY], found, rules)
+        return found
 
     def checked(self, given: object, rules: ValueRules) -> dict[str, Any]:
         """What is said of the parts, or a `LabelValueError`."""
+        raise NotImplementedError
+
+    def set_checked(self, given: object, found: Stored, rules: ValueRules) -> Any:
+        """The response sets of the parts beside what was found to be said of them, or a `LabelValueError`; of kinds
+        that list the rule.
+        """
         raise NotImplementedError
 
     def numbers(self, value: Stored) -> dict[str, float | None]:

@@ -1,6 +1,7 @@
 """Rubrics: one response, rated on each criterion of the dataset, each on the scale of its own.
 
 A value is ``{"ratings": {criterion: 4}}``: a number on its scale, or "not_applicable" where that is an answer.
+Its response sets (`annotation.kinds.reasonable`) are by criterion: ``{"reasonable": {criterion: [3, 4]}}``.
 """
 
 import math
@@ -11,8 +12,21 @@ from typing import Any
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
-from annotation.kinds.base import NO_ANSWER, NOTHING
+from annotation.kinds.base import NO_ANSWER, NOTHING, Text
 from annotation.kinds.parts import MISSING, PartsKind
+from annotation.kinds.reasonable import (
+    KEY,
+    RULE,
+    SetOption,
+    also_words,
+    field_of_answer,
+    is_set_field,
+    marked,
+    set_checked,
+    set_fields,
+    set_of,
+    sets_checked,
+)
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import (
     NO_SCALES,
@@ -51,7 +65,7 @@ class Rubric(PartsKind):
     parts = "criteria"
     scale = "ordinal"
     tolerant = True
-    study_rules = frozenset(["criteria", "qualification_rule"])
+    study_rules = frozenset(["criteria", "qualification_rule", RULE])
     progress = "rated"
     scripts = ("js/rubric-number.js", "js/rubric.js")
     field = "ratings"
@@ -61,10 +75,16 @@ class Rubric(PartsKind):
         """Words of points ("Pass"), "N/A", and on a scale of two points true and false are read too."""
         if not isinstance(value, Mapping) or not isinstance(ratings := value.get(self.field), Mapping):
             return value
-        return {
+        found = {
             **value,
             self.field: {key: in_points(said, rules.scale(key)) for key, said in ratings.items()},
         }
+        if isinstance(sets := value.get(KEY), Mapping):
+            found[KEY] = {
+                key: [in_points(each, rules.scale(key)) for each in said] if isinstance(said, list) else said
+                for key, said in sets.items()
+            }
+        return found
 
     def checked(self, given: object, rules: ValueRules) -> dict[str, int | str]:
         ratings = named(given, self.field, rules.criteria, complete=rules.complete)
@@ -77,6 +97,54 @@ class Rubric(PartsKind):
                 problem = f"expected {scale.expected}, found {quoted_short(rating)}."
                 raise LabelValueError(f"ratings.{name}", problem)
         return {name: ratings[name] for name in keys}
+
+    def set_checked(self, given: object, found: Stored, rules: ValueRules) -> dict[str, list[int | str]]:
+        offered = {key: _answers(rules.scale(key)) for key in found[self.field]}
+        return sets_checked(given, offered, found[self.field])
+
+    def has_field(self, name: str) -> bool:
+        return super().has_field(name) or is_set_field(name)
+
+    def fields(self, value: Stored) -> dict[str, str]:
+        found = super().fields(value)
+        for key in value[self.field]:
+            found |= set_fields(set_of(value, key) or (), key)
+        return found
+
+    def read(self, text: Text, rules: ValueRules) -> Value:
+        found = super().read(text, rules)
+        if rules.response_sets:
+            found[KEY] = {}
+            for key, rating in found[self.field].items():
+                offered = _answers(rules.scale(key))
+                found[KEY][key] = set_checked(marked(text, offered, key), offered, rating)
+        return found
+
+    def set_options(self, item: ShownItem, rules: ValueRules, part: str = "") -> tuple[SetOption, ...]:  # noqa: ARG002
+        scale = rules.scale(part)
+        return tuple(
+            SetOption(
+                str(point),
+                field_of_answer(point, part),
+                rating_words(point, scale),
+                scale.word(point) if point == NOT_APPLICABLE else scale.shown(point),
+            )
+            for point in _answers(scale)
+        )
+
+    def set_numbers(self, value: Stored) -> dict[str, list[float | None]]:
+        sets = {key: set_of(value, key) for key in value.get(self.field, ())}
+        return {
+            key: [self.number(each) for each in found] for key, found in sets.items() if found is not None
+        }
+
+    def sets_refused(self, scales: Scales, *, several: bool) -> str:
+        for key, scale in scales.items():
+            if scale.is_number:
+                return (
+                    f"the ratings of {key!r} are typed ({scale}); a response set needs points to choose from"
+                )
+        return super().sets_refused(scales, several=several)
 
     def distances(self, value: Stored, gold: Stored, scales: Scales = NO_SCALES) -> list[float]:
         """In multiples of what is near on each scale; whether a criterion applies is right or wrong."""
@@ -102,7 +170,12 @@ class Rubric(PartsKind):
         for criterion in item.criteria:
             rating = rating_typed(fields.get(f"rating-{criterion.key}", ""))
             words = rating_words(rating, criterion.scale) if criterion.scale.allows(rating) else NO_ANSWER
-            parts.append(AnswerPart(spoken(criterion.key), words))
+            also = [
+                rating_words(point, criterion.scale)
+                for point in _answers(criterion.scale)
+                if point != rating and fields.get(field_of_answer(point, criterion.key))
+            ]
+            parts.append(AnswerPart(spoken(criterion.key), words, also=also_words(also)))
         return tuple(parts)
 
     def number_words(self, number: float | None) -> str:
@@ -120,6 +193,13 @@ class Rubric(PartsKind):
         listed = [f"{number:.1f}".removesuffix(".0") for number in list(numbers.values())[:MAX_SUMMARY]]
         more = ", …" if len(numbers) > MAX_SUMMARY else ""
         return f"rated {', '.join(listed)}{more}" if listed else NOTHING
+
+    def remark(self, value: Stored) -> str:
+        said = []
+        for key, rating in value[self.field].items():
+            also = [f"{each}".replace("_", " ") for each in set_of(value, key) or () if each != rating]
+            said += [f"{spoken(key).lower()} {' or '.join(also)}"] if also else []
+        return also_words(said)
 
     def missed(
         self, person: SimulatedAnnotator, truth: Stored, chance: random.Random, scales: Scales = NO_SCALES
@@ -174,6 +254,11 @@ def in_points(said: object, scale: Scale) -> object:
     if words in SPOKEN:
         return NOT_APPLICABLE
     return said
+
+
+def _answers(scale: Scale) -> list[int | str]:
+    """All ratings, the lowest first, "not applicable" last."""
+    return [*scale.points, *([NOT_APPLICABLE] if scale.not_applicable else [])]
 
 
 def _distance(rating: int | str, right: int | str, scale: Scale) -> float:

@@ -174,8 +174,16 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """What was said of one part of an item, in words; of an answer that has no parts the name is empty."""
+    """What was said of one part of an item, in words; of an answer that has no parts the name is empty. `also` are the
+    other answers that are reasonable.
+    """
 
     name: str
     words: str
     is_wrong: bool = False
+    also: str = ""
+
+    @property
+    def said(self) -> str:
+        """All of it on one line."""
+        return f"{self.words} ({self.also})" if self.also else self.words

@@ -28,6 +28,7 @@ class ValueRules:
     graded: bool = False  # a preference may have a grade: a number between the two responses
     cannot_tell: bool = True  # an aspect may be answered with null
     several: bool = False  # more than one category may be chosen
+    response_sets: bool = False  # beside the answer, all that are reasonable (`annotation.kinds.reasonable`)
     n_responses: int = 2
     complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()

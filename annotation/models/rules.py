@@ -61,6 +61,9 @@ class WorkRules(models.Model):
         default=PreferencePoints.THREE,
         help_text="Of pairs: the points of the scale, one fewer where there are no ties.",
     )
+    response_sets = models.BooleanField(
+        default=False, db_default=False, help_text="Ask also for every answer that is reasonable."
+    )
     ask_comment = models.BooleanField(default=False, help_text="An optional comment with every answer.")
     allow_cannot_tell = models.BooleanField(default=True, help_text="In checklists, beside yes and no.")
     allow_changes = models.BooleanField(default=True, help_text="People may change their earlier answers.")

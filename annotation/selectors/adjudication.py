@@ -215,10 +215,13 @@ def standing_for(place: StudyItem) -> Adjudication | None:
 
 @dataclass(frozen=True, slots=True)
 class TallyRow:
-    """What people said of one part: words and how many of them, in the order shown."""
+    """What people said of one part: words and how many of them, in the order shown; `reasonable` are those that some
+    find reasonable and how many do, where they were asked.
+    """
 
     part: str
     counts: tuple[tuple[str, int], ...]
+    reasonable: tuple[tuple[str, int], ...] = ()
 
 
 def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[TallyRow]:
@@ -231,15 +234,25 @@ def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[T
         .values_list("value", flat=True)
     )
     kind = kind_of(study.kind)
-    columns = _columns(kind.numbers(from_shown(kind, value, order)) for value in said)
+    values = [from_shown(kind, value, order) for value in said]
+    columns = _columns(kind.numbers(value) for value in values)
+    sets = [kind.set_numbers(value) for value in values]
     scales = {criterion.key: criterion.scale for criterion in shown.criteria}
-    every = [number for column in columns.values() for number in column]
+    reasonable = [numbers for found in sets for numbers in found.values()]
+    every = [number for column in (*columns.values(), *reasonable) for number in column]
     rows = []
     for part in kind.shown_parts(shown) if columns else ():
         said_of_it = columns.get(part.key, [])
-        own = kind.tally(said_of_it if scales else every, scales.get(part.key, STANDARD))
+        included = Counter(number for found in sets for number in found.get(part.key, ()))
+        own = kind.tally([*said_of_it, *included] if scales else every, scales.get(part.key, STANDARD))
         counts = Counter(said_of_it)
-        rows.append(TallyRow(part.text, tuple((kind.number_words(number), counts[number]) for number in own)))
+        rows.append(
+            TallyRow(
+                part.text,
+                tuple((kind.number_words(number), counts[number]) for number in own),
+                tuple((kind.number_words(number), included[number]) for number in own if included[number]),
+            )
+        )
     return rows
 
 

@@ -427,6 +427,7 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             both_bad=True,
             strengths=tuple(STRENGTHS),
             graded=True,
+            response_sets=True,
             criteria=tuple(scales),
             aspects=tuple(aspects.get(instruction_id, ())),
             several=several,

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of
+from annotation.kinds.reasonable import KEY
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Item, User
 from annotation.models.work import LabelQuerySet
@@ -110,11 +111,14 @@ def items_labelled(
     *,
     least: int = 1,
     annotator_id: int | None = None,
+    with_set: bool = False,
     reader: User | None = None,
     study_id: int | None = None,
 ) -> QuerySet[Item]:
-    """Those of the items that so many annotators labelled, or this one."""
+    """Those of the items that so many annotators labelled, or this one; with labels that have a response set."""
     labels = _current(reader, study_id).order_by()
+    if with_set:
+        labels = labels.filter(value__has_key=KEY)
     if annotator_id is not None:
         labels = labels.filter(annotator=annotator_id)
     if least == 1:

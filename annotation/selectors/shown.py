@@ -70,6 +70,7 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         both_bad=study.tie_policy == TiePolicy.BOTH_BAD,
         strengths=study.strengths,
         cannot_tell=study.allow_cannot_tell,
+        response_sets=study.response_sets,
     )
     if not kind_of(study.kind).parts:
         return rules

@@ -231,7 +231,7 @@ def answers_in_words(enrollment: Enrollment, given: Iterable[Assignment]) -> lis
             item = item_shown(study, assignment.study_item.item, assignment.shown_order)
             value = from_canonical(label.kind, label.value, label.shown_order or [])
             parts = kind_of(item.kind).words(item, kind_of(label.kind).fields(value))
-            words = ", ".join(f"{part.name}: {part.words}" if part.name else part.words for part in parts)
+            words = ", ".join(f"{part.name}: {part.said}" if part.name else part.said for part in parts)
         found.append((assignment, words))
     return found
 

@@ -133,7 +133,15 @@ SUBMIT_FIELDS = (
     *(
         f"enrollment__study__{name}"
         for name in (
-            *("dataset", "kind", "tie_policy", "criteria", "preference_points", "allow_cannot_tell"),
+            *(
+                "dataset",
+                "kind",
+                "tie_policy",
+                "criteria",
+                "preference_points",
+                "allow_cannot_tell",
+                "response_sets",
+            ),
             *("state", "closes_at", "items_per_annotator", "guidelines_version", "completion_code"),
             *("check_window", "check_minimum", "check_warn_below", "check_suspend_below"),
             *("qualification_rule", "qualification_tolerance", "qualification_from"),

@@ -16,6 +16,7 @@ from annotation.domain.pseudonyms import pseudonym
 from annotation.domain.scales import NOT_APPLICABLE, Scale
 from annotation.kinds import KINDS, kind_of, kinds_with
 from annotation.kinds.grades import grade_of
+from annotation.kinds.reasonable import KEY
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
 from annotation.models.work import LabelQuerySet
 from web.batches import batched
@@ -75,6 +76,12 @@ _READ = (
         "Of a pair: how much better the first response is, 3 (much) to -3 (the second is much better).",
     ),
     _read("both_bad", "boolean", MADE, "Of a tie: both responses are bad, where the study allows it."),
+    _read(
+        "reasonable",
+        "json",
+        MADE,
+        "Every answer that the annotator finds reasonable, of a rubric by criterion, where the study asks.",
+    ),
     _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
     _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
     _read("comment", "text", "comment", "The annotator's comment."),
@@ -260,6 +267,7 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
         "strength": value.get("strength"),
         "grade": grade_of(value) if choice is not None else None,
         "both_bad": value.get("both_bad", False) if choice is not None else None,
+        "reasonable": value.get(KEY),
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,
         "adjudicated": about.adjudicated.get((read["study_id"], read["item_id"])),

@@ -60,7 +60,9 @@ def labels_simulate(
     lengths = _lengths(study)
     has_criteria = kind_of(study.kind).parts == "criteria"
     scales = scales_of(study.dataset_id) if has_criteria else NO_SCALES
-    rules = ValueRules(study.kind, strengths=study.strengths, scales=scales)
+    rules = ValueRules(
+        study.kind, strengths=study.strengths, scales=scales, response_sets=study.response_sets
+    )
     plan = plan_labels(
         [row.item.instruction.category for row in study_items],
         len(people),

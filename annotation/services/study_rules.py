@@ -19,7 +19,7 @@ from annotation.models import (
     StudyState,
     TiePolicy,
 )
-from annotation.selectors.datasets import datasets_of_criteria
+from annotation.selectors.datasets import datasets_of_criteria, scales_of
 from annotation.selectors.slices import study_slice
 
 # What a study is, rather than a rule of it.
@@ -39,6 +39,7 @@ FIXED_ONCE_OPEN = frozenset(
         "criteria",
         "tie_policy",
         "preference_points",
+        "response_sets",
         "allow_cannot_tell",
         "training_size",
         "training_dataset",
@@ -136,6 +137,12 @@ def _check_answers(study: Study) -> None:
     known = set(Criterion.objects.filter(dataset=study.dataset_id).values_list("key", flat=True))
     if unknown := [key for key in criteria if key not in known]:
         raise StudyRuleError("criteria", f"the dataset has no criterion {unknown[0]!r}")
+    if study.response_sets:
+        asked = {
+            key: scale for key, scale in scales_of(study.dataset_id).items() if key in (criteria or known)
+        }
+        if why := kind_of(study.kind).sets_refused(asked, several=study.dataset.category_scheme.several):
+            raise StudyRuleError("response_sets", why)
 
 
 def _check_test(study: Study) -> None:

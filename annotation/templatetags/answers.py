@@ -1,14 +1,16 @@
 """What an answer to an item says, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django import template
 
+from annotation.domain.scales import NOT_APPLICABLE
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.base import NO_ANSWER
-from annotation.kinds.grades import joined
-from annotation.kinds.shown import AnswerPart, ShownItem
+from annotation.kinds.grades import BOTH_BAD, joined
+from annotation.kinds.reasonable import MARKED
+from annotation.kinds.shown import NOT_APPLICABLE_KEY, AnswerPart, ShownItem, option_keys
 from annotation.kinds.values import spoken
 from annotation.models import Study, TiePolicy
 
@@ -48,11 +50,7 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
     Digits count them from the left. A and B are further keys of the weakest preferences, T and X of the others.
     """
     fields = fields or {}
-    rules = ValueRules(
-        ties=study.tie_policy != TiePolicy.OFF,
-        both_bad=study.tie_policy == TiePolicy.BOTH_BAD,
-        strengths=study.strengths,
-    )
+    rules = _rules(study)
     chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
     found = []
     for place, point in enumerate(study.kind_info.points(rules), start=1):
@@ -76,6 +74,69 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
             )
         )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonableOption:
+    """A checkbox of a response set; `value` is that of the choice, `key` marks it together with Shift."""
+
+    value: str
+    field: str
+    id: str
+    label: str
+    short: str
+    key: str
+    is_marked: bool
+
+
+@register.simple_tag
+def reasonable_options(
+    study: Study, item: ShownItem | None, fields: Mapping[str, str] | None, part: str = ""
+) -> tuple[ReasonableOption, ...]:
+    """What can be marked as reasonable beside the choice, of one part or of an item without parts; nothing where the
+    study does not ask.
+    """
+    if not study.response_sets or (item is not None and item.several):
+        return ()
+    fields = fields or {}
+    shown = item or ShownItem(study.kind, "")
+    options = study.kind_info.set_options(shown, _rules(study, shown), part)
+    keys = _set_keys(study, shown, part, [option.value for option in options])
+    return tuple(
+        ReasonableOption(
+            value=option.value,
+            field=option.field,
+            id=f"{'-'.join(filter(None, ('also', part)))}-{place}",
+            label=option.label,
+            short=option.short,
+            key=keys.get(option.value, ""),
+            is_marked=fields.get(option.field) == MARKED,
+        )
+        for place, option in enumerate(options, start=1)
+    )
+
+
+def _set_keys(study: Study, item: ShownItem, part: str, values: Sequence[str]) -> dict[str, str]:
+    """The keys that choose each of these answers."""
+    if study.strengths:
+        return {point.value: point.key.lower() for point in preference_points(study, None)}
+    if study.kind_info.parts == "criteria":
+        scale = next(each.scale for each in item.criteria if each.key == part)
+        keys = dict(zip(map(str, scale.points), option_keys(scale.points), strict=False))
+        return keys | {NOT_APPLICABLE: NOT_APPLICABLE_KEY}
+    if study.kind_info.parts == "aspects":
+        return {} if item.asks_for_step else {each: category_key(place) for place, each in enumerate(values)}
+    return {"1": "a", "0": "t", "2": "b", BOTH_BAD: "x"}
+
+
+def _rules(study: Study, item: ShownItem | None = None) -> ValueRules:
+    return ValueRules(
+        study.kind,
+        ties=study.tie_policy != TiePolicy.OFF,
+        both_bad=study.tie_policy == TiePolicy.BOTH_BAD,
+        strengths=study.strengths,
+        scales={} if item is None else {each.key: each.scale for each in item.criteria},
+    )
 
 
 @register.simple_tag(name="answer_words")

@@ -32,6 +32,10 @@ def with_conditions(
         items = labelled(items, least=2)
     elif "label" in filters.has:
         items = labelled(items)
+    if "sets" in filters.has:
+        items = labelled(items, least=2, with_set=True)
+    elif "set" in filters.has:
+        items = labelled(items, with_set=True)
     if "both_orders" in filters.has:
         items = items.filter(pk__in=_judged(filters.judge_ids, judgments, orders=2))
     elif "all_judges" in filters.has:

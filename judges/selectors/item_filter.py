@@ -44,6 +44,8 @@ HAS = {
     "gold": "With a gold answer",
     "label": "With a label",
     "labels": "With labels of two annotators or more",
+    "set": "With a response set",
+    "sets": "With response sets of two annotators or more",
     "judgment": "With a judgment",
     "verdict": "With a parsed verdict",
     "all_judges": "Judged by each of these judges",

@@ -16,6 +16,10 @@ import numpy as np
 from annotation.kinds.classification import Level
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures, ScoreWords
 from metaeval.figures.pairwise import PairJudge, PairSample
+from metaeval.figures.response_sets import JUDGES as SET_JUDGES
+from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
+from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import RISK, ByGroup, Crossed, CrossedRatio, Ratio, means_by
 from metaeval.inputs import (
@@ -51,11 +55,15 @@ class ClassificationJudge(PairJudge):
         """With annotators like these too."""
         return None if self.sample.against_gold else self.with_alike()
 
-    def score(self, primary: str) -> Floats:  # noqa: ARG002
+    def score(self, primary: str) -> Floats:
+        if primary in SET_PRIMARIES:
+            return self.set_score(primary)
         agreed = self.agreed()
         return np.where(agreed.bottom > 0, agreed.top / np.maximum(agreed.bottom, 1), np.nan)
 
-    def alike(self, primary: str) -> CrossedRatio | None:  # noqa: ARG002
+    def alike(self, primary: str) -> CrossedRatio | None:
+        if primary in SET_PRIMARIES:
+            return super().alike(primary)
         if self.sample.against_gold or not len(self.sample.labels):
             return None
         # The mode of the others is no mean of their labels.
@@ -219,7 +227,46 @@ class ClassificationSample(PairSample):
     def scorable(self) -> Booleans:
         return self.has_target("agreement")
 
-    def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
+    @property
+    def has_sets(self) -> bool:
+        return super().has_sets and not self.several
+
+    @property
+    def set_answers(self) -> Floats:
+        return np.arange(len(self.categories), dtype=np.float64)
+
+    @cached_property
+    def label_sets(self) -> Floats:
+        given = super().label_sets[:, 0]
+        columns = self._columns[self.labels.item]
+        found = np.zeros((len(given), 1, len(self.categories)))
+        row, place = np.nonzero((given == 1) & (columns >= 0))
+        found[row, 0, columns[row, place]] = 1.0
+        found[np.isnan(given).all(axis=1)] = np.nan
+        return found
+
+    @property
+    def set_choices(self) -> Floats:
+        return self._one_of(self.labels.choice)[:, np.newaxis]
+
+    def set_answers_of(self, judge: JudgeAnswers) -> Floats:
+        return self._one_of(judge.values[:, 0, 0])[:, np.newaxis, np.newaxis]
+
+    @property
+    def set_offered(self) -> Booleans:
+        found = np.zeros((self.n_items, 1, len(self.categories)), dtype=np.bool_)
+        row, place = np.nonzero(self._columns >= 0)
+        found[row, 0, self._columns[row, place]] = True
+        return found
+
+    def _one_of(self, values: Floats) -> Floats:
+        """The place of the category of each value; NaN of a value that is NaN."""
+        sets = self.sets_of(values)
+        return np.where(np.isnan(values), np.nan, np.nan_to_num(sets).argmax(axis=1))
+
+    def has_target(self, primary: str) -> Booleans:
+        if primary in SET_PRIMARIES:
+            return self.has_set()
         return self.items.has_gold if self.against_gold else np.asarray(self.given.sum(axis=1) > 1)
 
     def difference_alike(self, primary: str, *rest: Any) -> Any:
@@ -296,8 +343,13 @@ def _among(labels: Labels, kept: Booleans) -> Labels:
     of_rows = ("item", "annotator", "values", "simulated")
     shown = None if labels.shown_first is None else labels.shown_first[kept]
     group = tuple(name for name, one in zip(labels.group, kept, strict=False) if one)
+    sets = None if labels.sets is None else labels.sets[kept]
     return replace(
-        labels, shown_first=shown, group=group, **{name: getattr(labels, name)[kept] for name in of_rows}
+        labels,
+        shown_first=shown,
+        group=group,
+        sets=sets,
+        **{name: getattr(labels, name)[kept] for name in of_rows},
     )
 
 
@@ -374,6 +426,7 @@ PEOPLE = (
         None,
         only_these="it compares no annotators",
     ),
+    *SET_PEOPLE,
 )
 JUDGES = (
     Figure(
@@ -418,6 +471,7 @@ JUDGES = (
     ),
     UNPARSED,
     *RETEST,
+    *SET_JUDGES,
     Figure(
         "categories_per_label",
         "Categories per verdict",
@@ -440,6 +494,7 @@ KIND = KindFigures(
     people=PEOPLE,
     judges=JUDGES,
     primaries=("agreement",),
+    further=SET_PRIMARIES,
     so_far=(
         *("agreement", "best_reachable", "percent_agreement", "alpha_nominal", "alpha_ordinal"),
         *("alpha_interval", "alpha_masi"),
@@ -473,5 +528,6 @@ KIND = KindFigures(
             "being left out in turn (or what the gold answer is); of several categories all have to be the same. The "
             "row of the baseline shows what always choosing the most frequent category reaches.",
         ),
+        **set_scores("items to classify"),
     },
 )

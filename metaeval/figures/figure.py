@@ -201,6 +201,8 @@ class KindFigures:
         In the order of a report. The first of people is the one that is said where there are no judges.
     primaries : tuple of str
         By which figures judges may be ranked; by the first where there is nothing else to say.
+    further : tuple of str
+        By which they may be ranked too, if somebody asks, where `Sample.ranks_by` says that inputs have it.
     so_far : tuple of str
         The figures of people that the page of a study shows while it fills.
     of_one_person : Figure
@@ -251,6 +253,7 @@ class KindFigures:
     judges: tuple[Figure, ...]
     gold: tuple[Figure, ...] = ()
     primaries: tuple[str, ...]
+    further: tuple[str, ...] = ()
     so_far: tuple[str, ...]
     of_one_person: Figure
     of_everyone: str
@@ -288,6 +291,11 @@ class KindFigures:
             return self
         judges = tuple(replace(one, table=found.table, in_pages=False) for one in found.judges)
         return replace(self, people=(*self.people, *found.people), judges=(*self.judges, *judges))
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """All figures by which judges may be ranked."""
+        return (*self.primaries, *self.further)
 
     def of_judges(self, name: str) -> Figure:
         """A figure of judges by its name."""

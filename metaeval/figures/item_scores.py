@@ -1,4 +1,4 @@
-"""How good a judge is on each item of a kind other than pairs, from 0 to 1: what a choice between judges rests on.
+"""How good a judge is on each item, from 0 to 1: what a choice between judges rests on, but for agreement of pairs.
 
 An answer that could not be read, never came, or is not about what was asked scores 0.
 """
@@ -53,7 +53,8 @@ def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScore
     questions that are answered as the target; items weigh as many as they have, so that the mean is that of all
     questions.
     *Importance*: (1 + rho) / 2 with Spearman's rho, averaged over people. *Answer ranking*: (1 + r) / 2 with Pearson's
-    r, as in the comparison.
+    r, as in the comparison. By response sets, of any kind: the share of people who find the answer reasonable, or of
+    answers that half of them do.
 
     Parameters
     ----------
@@ -65,21 +66,33 @@ def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScore
     kind = FIGURES[inputs.kind]
     primary = figure or kind.primaries[0]
     sample = kind.sample(inputs, Options(against=against, n_resamples=0))
-    scorable, weights = sample.scorable, sample.size
+    by_sets = primary in kind.further
+    scorable, weights = sample.has_target(primary) if by_sets else sample.scorable, sample.size
     if sample.compared is not None:
         weights = sample.compared if weights is None else weights * sample.compared
     judged = {judge.fingerprint: judge.asked for judge in inputs.judges}
-    unparsed = {judge.fingerprint: np.asarray(judge.unparsed.any(axis=1)) for judge in inputs.judges}
+    # Of two presentation orders, one of which could be read, the score has the other as 0 already.
+    unparsed = {
+        judge.fingerprint: np.asarray((judge.unparsed | ~judge.judged).all(axis=1) & judge.asked)
+        for judge in inputs.judges
+    }
     scores = {
         key: np.where(judged[key] & scorable, np.where(unparsed[key], 0.0, one.score(primary)), np.nan)
         for one, key in ((one, one.judge.fingerprint) for one in sample.judges)
     }
-    labels = None if sample.against_gold else _scored_labels(sample, primary, scores)
+    labels = (
+        None if sample.against_gold else _scored_labels(sample, primary, scores, beside_people=not by_sets)
+    )
     return ItemScores(scores, judged, unparsed, scorable, weights, labels)
 
 
-def _scored_labels(sample: Sample, primary: str, scores: Mapping[str, Floats]) -> ScoredLabels | None:
-    """In the units of scores, and by item what it weighs: items then weigh as they do in a choice."""
+def _scored_labels(
+    sample: Sample, primary: str, scores: Mapping[str, Floats], *, beside_people: bool
+) -> ScoredLabels | None:
+    """In the units of scores, and by item what it weighs: items then weigh as they do in a choice.
+
+    With ``beside_people`` also beside what annotators reach, which is in the units of the first figure of a kind.
+    """
     size = np.ones(sample.n_items) if sample.size is None else sample.size
     sums, crossing = {}, None
     beside: tuple[dict[str, Any], dict[str, Any]] = {}, {}
@@ -91,6 +104,8 @@ def _scored_labels(sample: Sample, primary: str, scores: Mapping[str, Floats]) -
         counted = np.where(found.sums.bottom > 0, found.sums.bottom, 1.0)
         moved = _by_size(_shares(found.sums, found.bounds), counted, found.crossing)
         sums[key] = replace(moved, top=np.where(known, scores[key], 0.0), bottom=known.astype(np.float64))
+        if not beside_people:
+            continue
         for known_beside, gap in zip(beside, (one.beside_people(), one.beside_best()), strict=True):
             if gap is not None and gap.minus is not None:
                 first, second = (

@@ -13,6 +13,10 @@ from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, F
 from metaeval.figures.graded import JUDGES as GRADED_JUDGES
 from metaeval.figures.graded import PEOPLE as GRADED_PEOPLE
 from metaeval.figures.graded import GradedJudge, GradedSample
+from metaeval.figures.response_sets import JUDGES as SET_JUDGES
+from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
+from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SetJudge, SetSample, set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     RISK,
@@ -63,7 +67,7 @@ _SAME_LENGTH = "no labeled pair whose responses differ in length"
 _NO_JUDGED = "no judged pair whose responses differ in length"
 
 
-class PairJudge(GradedJudge):
+class PairJudge(GradedJudge, SetJudge):
     """A judge of pairs; it scores an item by the mean of the orders in which it judged."""
 
     sample: PairSample
@@ -72,6 +76,12 @@ class PairJudge(GradedJudge):
         super().__init__(sample, judge)
         self.verdicts, self.judged = judge.verdicts, judge.judged
         self.parsed: Booleans = judge.judged & ~np.isnan(judge.verdicts)
+
+    def score(self, primary: str) -> Floats:
+        return self.set_score(primary)
+
+    def alike(self, primary: str) -> CrossedRatio | None:
+        return self.set_coverage_sums() if primary == "set_coverage" else None
 
     @cached_property
     def agreement(self) -> Ratio:
@@ -241,7 +251,7 @@ class PairJudge(GradedJudge):
         return prefers_longer(self.sample, self.verdicts, self.judged, _NO_JUDGED)
 
 
-class PairSample(GradedSample):
+class PairSample(GradedSample, SetSample):
     """Pairs: labels in slots, (n_items, most labels of an item)."""
 
     judge_type = PairJudge
@@ -264,6 +274,8 @@ class PairSample(GradedSample):
     def difference_alike(
         self, primary: str, first: int, second: int, where: Booleans, confidence: float
     ) -> PairedDifference | None:
+        if primary in SET_PRIMARIES:
+            return super().difference_alike(primary, first, second, where, confidence)
         if primary != "agreement":
             return None
         options: Any = {"where": where, "weights": self.drawn, "resamples": self.resamples}
@@ -271,7 +283,14 @@ class PairSample(GradedSample):
         return self.crossed().difference(one, two, people="sampled", confidence=confidence, **options)
 
     def has_target(self, primary: str) -> Booleans:
+        if primary in SET_PRIMARIES:
+            return self.has_set()
         return self.items.has_gold if primary == "accuracy" else np.asarray(self.given.sum(axis=1) > 1)
+
+    @property
+    def set_offered(self) -> Booleans:
+        said = (self.label_sets == 1).any(axis=(0, 1))
+        return np.asarray(np.isin(self.set_answers, self.labels.possible) | said)[np.newaxis, np.newaxis]
 
     def crossed(self, n_labels: int | None = None) -> LeaveOneOut:
         """The labels with who gave them, in the convention of the report or at a number of labels."""
@@ -626,6 +645,7 @@ PEOPLE = (
         only_these="the order of an item's labels is arbitrary",
     ),
     *GRADED_PEOPLE,
+    *SET_PEOPLE,
 )
 JUDGES = (
     Figure(
@@ -792,6 +812,7 @@ JUDGES = (
         None,
     ),
     *GRADED_JUDGES,
+    *SET_JUDGES,
     *binary_figures(
         partial(PairJudge.binary, gold=False), "better in the first response", "most human annotators"
     ),
@@ -802,6 +823,7 @@ KIND = KindFigures(
     people=PEOPLE,
     judges=JUDGES,
     primaries=("agreement", "accuracy"),
+    further=SET_PRIMARIES,
     beside_names={"agreement": "leave_one_out"},
     so_far=(
         "leave_one_out",
@@ -843,5 +865,6 @@ KIND = KindFigures(
     counted="n counts pairs.",
     scores={
         "agreement": ScoreWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
+        **set_scores("pairs"),
     },
 )

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from annotation.domain.scales import STANDARD, Scale
 from metaeval.figures.binary import BinaryAnswers, read_once
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.figures.rating_scales import RatingScales
+from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SetJudge, SetSample
 from metaeval.figures.sample import (
     ByCriterion,
     CrossedRatio,
-    JudgeSample,
     Ratio,
-    Sample,
     best_of_several,
     mean_of,
     means_by,
@@ -117,20 +118,29 @@ def _sums(mean: Floats, effects: Floats) -> CrossedSums:
     return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
 
 
+def _is_on(scale: Scale, answer: float) -> bool:
+    return scale.not_applicable if answer == NOT_APPLICABLE else int(answer) in scale
+
+
 def _closest(total: Floats, n_labels: Floats) -> Floats:
     """The mean over labels of the best rating of each criterion, from sums by criterion and rating."""
     return np.asarray(total.max(axis=2).sum(axis=1) / np.maximum(n_labels, 1))
 
 
-class RubricJudge(JudgeSample):
+class RubricJudge(SetJudge):
     """A judge's ratings, (n_items, n_criteria + 1)."""
 
     sample: RubricSample
 
     def __init__(self, sample: RubricSample, judge: JudgeAnswers) -> None:
         super().__init__(sample, sample.scales.read_judge(judge))
+        self._as_stored = judge
         self.says_not: Booleans = np.asarray(judge.values[:, 0] == NOT_APPLICABLE)
         """Where it says that a criterion does not apply: (n_items, n_criteria)."""
+
+    @cached_property
+    def set_verdicts(self) -> Floats:
+        return self.sample.set_places(self.sample.set_answers_of(self._as_stored))
 
     @cached_property
     def table(self) -> Floats:
@@ -228,6 +238,8 @@ class RubricJudge(JudgeSample):
         return sums_estimate(part.sums, part.crossing, bounds=part.bounds, reason=_NO_TARGET, **self._how)
 
     def alike(self, primary: str) -> CrossedRatio | None:
+        if primary in SET_PRIMARIES:
+            return self.set_coverage_sums() if primary == "set_coverage" else None
         return None if self.sample.against_gold else self._sums(primary, slice(None))
 
     def _sums(self, primary: str, columns: slice) -> CrossedRatio:
@@ -312,12 +324,14 @@ class RubricJudge(JudgeSample):
 
     def score(self, primary: str) -> Floats:
         """The mean of how near its ratings are; a criterion left out is as far off as can be."""
+        if primary in SET_PRIMARIES:
+            return self.set_score(primary)
         known = ~np.isnan(self.sample.target[:, :-1])
         close = np.where(known, np.nan_to_num(self.sample.nearness(primary, self.distance)), 0.0)
         return np.asarray(close.sum(axis=1) / np.maximum(known.sum(axis=1), 1))
 
 
-class RubricSample(Sample):
+class RubricSample(SetSample):
     """Ratings of the labels and of the target: a column a criterion, the last one their mean.
 
     They are points, or positions on scales that have different ends (`RatingScales`).
@@ -335,6 +349,17 @@ class RubricSample(Sample):
         if primary == "closeness":
             return np.asarray(1.0 - distance / self.scales.width)
         return is_near(distance, self.scales.near[places]) if primary == "within_one" else distance
+
+    @property
+    def set_inputs(self) -> Inputs:
+        return self.as_stored
+
+    @property
+    def set_offered(self) -> Booleans:
+        scales = self.as_stored.scales or (STANDARD,) * len(self.inputs.criteria)
+        return np.array(
+            [[_is_on(scale, answer) for answer in self.set_answers] for scale in scales], dtype=np.bool_
+        )[np.newaxis]
 
     @cached_property
     def labels_not(self) -> Booleans:
@@ -530,7 +555,9 @@ class RubricSample(Sample):
             return passing(self.items.gold, mark)
         return means_by(self.labels.item, passing(self.labels.values, mark), self.n_items)
 
-    def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
+    def has_target(self, primary: str) -> Booleans:
+        if primary in SET_PRIMARIES:
+            return self.has_set()
         return np.asarray((~np.isnan(self.target)).any(axis=1))
 
     @property

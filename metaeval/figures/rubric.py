@@ -22,6 +22,10 @@ from metaeval.figures.figure import (
 )
 from metaeval.figures.rating_scales import RatingScales, tolerance_rule, tolerance_words
 from metaeval.figures.ratings import NEAR, RubricJudge, RubricSample
+from metaeval.figures.response_sets import JUDGES as SET_JUDGES
+from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
+from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.stats.crossed_sums import Linear
 
@@ -298,6 +302,7 @@ def _judges(words: _Words) -> tuple[Figure, ...]:
         *figures,
         *RETEST,
         UNPARSED,
+        *SET_JUDGES,
         *binary_figures(partial(RubricJudge.binary, gold=False), "at or above the pass mark", "the target"),
     )
 
@@ -311,10 +316,11 @@ def rubric_figures(scales: tuple[Scale, ...]) -> KindFigures:
     has_none = words.read.has_not_applicable
     return KindFigures(
         sample=RubricSample,
-        people=_people(words),
+        people=(*_people(words), *SET_PEOPLE),
         judges=_judges(words),
         gold=(_mean_rating(words, RubricSample.gold_rating),),
         primaries=("closeness", "within_one"),
+        further=SET_PRIMARIES,
         options=(*OPTIONS, "pass_mark"),
         sides=("Pass", "Fail"),
         so_far=(*so_far, "not_applicable_rate", "applicability") if has_none else so_far,
@@ -361,6 +367,7 @@ def rubric_figures(scales: tuple[Scale, ...]) -> KindFigures:
                 f"(or from the gold one), over criteria{_HELM if near == 'one point' else ''}. It has no fixed chance "
                 "level: the baseline that always gives the median shows what can be reached without reading.",
             ),
+            **set_scores("rated responses", "closeness to the gold ratings"),
         },
         on_scales=rubric_figures,
     )

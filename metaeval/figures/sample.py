@@ -193,6 +193,10 @@ class Sample:
         """The items that judges can be compared on by a figure: (n_items,)."""
         raise NotImplementedError
 
+    def ranks_by(self, primary: str) -> bool:  # noqa: ARG002
+        """Whether these inputs have what a figure that ranks judges compares them with."""
+        return True
+
     @property
     def scorable(self) -> Booleans:
         """The items on which a judge can be scored: (n_items,)."""

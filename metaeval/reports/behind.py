@@ -47,6 +47,15 @@ _OF_ONE_LABEL: dict[str, tuple[str, ...]] = {
         ("label",),
     ),
 }
+# Figures of response sets, of a judge and of annotators: with sets, of two annotators where what few add is taken out.
+_OF_SETS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("set_coverage", "set_hit_rate", "set_consistency"), ("judgment", "set")),
+    "set_distance": ("judgment", "sets"),
+}
+_SETS_OF_PEOPLE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("set_coverage", "set_hit_rate"), ("labels", "set")),
+    **dict.fromkeys(("set_size", "set_several"), ("set",)),
+}
 # Figures that compare what could be read alone; others count what could not as wrong.
 _OF_READ = (
     "spearman",
@@ -109,7 +118,7 @@ def _place(place: Slice) -> dict[str, Any]:
 
 
 def _of_people(figure: str) -> dict[str, Any]:
-    return {"has": _OF_ONE_LABEL.get(figure, ("labels",)), "sort": "split"}
+    return {"has": (_OF_ONE_LABEL | _SETS_OF_PEOPLE).get(figure, ("labels",)), "sort": "split"}
 
 
 def _of_judge(kind: str, figure: str, against: str, mark: float | None) -> dict[str, Any]:
@@ -126,6 +135,8 @@ def _of_judge(kind: str, figure: str, against: str, mark: float | None) -> dict[
     answered = "verdict" if is_read else "judgment"
     if figure in _BESIDE_PEOPLE:
         return {"has": (answered, "labels"), "sort": "disagreement"}
+    if figure in _OF_SETS:
+        return {"has": _OF_SETS[figure], "sort": "disagreement"}
     if figure in _OF_VERDICTS:
         return {"has": _OF_VERDICTS[figure], "sort": _FIRST.get(figure, "")}
     if FIGURES[kind].majority and not is_read:
@@ -135,20 +146,25 @@ def _of_judge(kind: str, figure: str, against: str, mark: float | None) -> dict[
     return {"has": (answered, compared), "sort": sort}
 
 
-def resampled(kind: str, role: str) -> dict[str, Any]:
+def resampled(kind: str, role: str, figure: str = "") -> dict[str, Any]:
     """The filter, but for the judges, of the items from which the resamples of a choice draw.
 
     All judges judged these, and there is something to compare them with: two labels of a pair, a majority of a
-    question, a label, or a gold answer.
+    question, a label, a response set, or a gold answer.
     """
-    asked = scoring_asked(kind, role)
+    asked = scoring_asked(kind, role, figure)
     return asked | {"has": ["all_judges", *asked["has"]], "sort": "disagreement"}
 
 
-def scoring_asked(kind: str, role: str) -> dict[str, Any]:
-    """The filter, but for the judge, of the items on which a choice scores it: there is something to compare with."""
+def scoring_asked(kind: str, role: str, figure: str = "") -> dict[str, Any]:
+    """The filter, but for the judge, of the items on which a choice scores it: there is something to compare with.
+
+    ``figure`` is what judges are ranked by where people decide; empty: the first of the kind.
+    """
     asked: dict[str, Any] = {"has": [], "sort": "disagreement" if role == PEOPLE else "wrong"}
-    if kind_of(kind).presented:
+    if role == PEOPLE and figure in FIGURES[kind].further:
+        asked["has"].append("set")
+    elif kind_of(kind).presented:
         asked["has"].append("labels" if role == PEOPLE else "gold")
     elif FIGURES[kind].sides and "pass_mark" not in FIGURES[kind].options:
         asked[role] = "any"

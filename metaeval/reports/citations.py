@@ -287,6 +287,14 @@ KNOWN: tuple[Citation, ...] = (
         2025,
         "International Conference on Learning Representations",
     ),
+    _paper(
+        "guerdan2025",
+        "Guerdan, Luke; Barocas, Solon; Holstein, Kenneth; Wallach, Hanna; Wu, Zhiwei Steven; Chouldechova, Alexandra",
+        "Validating LLM-as-a-Judge Systems under Rating Indeterminacy",
+        2025,
+        "Advances in Neural Information Processing Systems (NeurIPS 2025)",
+        "arXiv:2503.05965",
+    ),
     _article(
         "benjamini2001",
         "Benjamini, Yoav; Yekutieli, Daniel",
@@ -338,6 +346,7 @@ _OF_FIGURES = {
     "within_one": ("zhang2024helminstruct",),
     "tower": ("ziems2024tower",),
     "drfr": ("qin2024infobench",),
+    **dict.fromkeys(("set_coverage", "set_hit_rate", "set_distance", "set_consistency"), ("guerdan2025",)),
 }
 # Of rankings, by what is ranked.
 _OF_RANKS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -163,7 +163,7 @@ def primaries_of(report: ReportContent) -> tuple[str, ...]:
     found = tuple(
         name for name in report.selections if any(known(judge.overall(name)) for judge in report.judges)
     )
-    ordered = tuple(name for name in report.figures.primaries if name in found)
+    ordered = tuple(name for name in report.figures.ranking if name in found)
     return ordered or (report.primary,)
 
 

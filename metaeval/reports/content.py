@@ -49,16 +49,17 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
         raise ReportError(fault)
     sample = kind.sample(inputs, options)
     judges, n = sample.judges, len(sample.judges)
+    ranking_figures = [name for name in kind.ranking if sample.ranks_by(name)]
     with quiet():
         ranked = [
-            {name: kind.of_judges(name).function(judge) for name in kind.primaries}
+            {name: kind.of_judges(name).function(judge) for name in ranking_figures}
             for judge in told("Verdicts", n, judges)
         ]
         by_person = labels_by_person(inputs) if kind.has_replacement else None
         sections = corrected([_judge(kind, judge, by_person) for judge in told("Judges", n, judges)])
         selections = {
             name: _selection(kind, sample, name, [parts[name] for parts in ranked])
-            for name in told("Comparison of judges", len(kind.primaries), kind.primaries)
+            for name in told("Comparison of judges", len(ranking_figures), ranking_figures)
         }
         replacement = None
         if kind.has_replacement:

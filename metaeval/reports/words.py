@@ -65,7 +65,8 @@ def verdict_of(report: ReportContent, primary: str = "") -> VerdictText:
 
 def _beside_people(report: ReportContent, primary: str, leader: JudgeFigures) -> list[str]:
     """The leader minus people, where the report has that figure."""
-    gap = leader.overall("minus_people") if report.against_of(primary) == "people" else None
+    is_beside = report.against_of(primary) == "people" and primary not in report.figures.further
+    gap = leader.overall("minus_people") if is_beside else None
     if gap is None:
         return []
     figure = report.figures.of_judges("minus_people")
@@ -79,7 +80,7 @@ def _beside_people(report: ReportContent, primary: str, leader: JudgeFigures) ->
 
 def is_confidence_set(report: ReportContent, primary: str) -> bool:
     """Whether the leader and those tied with it are a model confidence set; of older reports by a correlation, not."""
-    return primary in report.figures.primaries
+    return primary in report.figures.ranking
 
 
 def report_compared(report: ReportContent, primary: str = "") -> Compared:

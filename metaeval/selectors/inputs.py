@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from django.db.models import Q, QuerySet
 
+from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
+from annotation.kinds.reasonable import KEY
 from annotation.models import Dataset, Study, TiePolicy, User
 from annotation.selectors.datasets import items_of, response_lengths, scales_of
 from annotation.selectors.instructions import instruction_clusters
@@ -32,6 +34,7 @@ from metaeval.inputs import (
     StoredItem,
     columns_of,
     items_make,
+    sets_of,
     weights_drawn,
 )
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
@@ -40,6 +43,7 @@ from metaeval.selectors.sweeps import SweepView
 
 Row = Mapping[str, Any]
 _ROWS = 20_000
+_GRADED = ("strength", "grade")
 _STATUS = max(map(len, ParseStatus.values))
 
 
@@ -86,7 +90,7 @@ def inputs_read(
     items = _items(dataset, of_kind, rows, criteria)
     asked = _asked(of_kind, items.external_id, sweep)
     chosen = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judges)
-    labels = _labels(dataset, of_kind, place, items, study, reader)
+    labels = _labels(dataset, of_kind, place, items, study, reader, list(scales.values()))
     found = Inputs(
         kind=kind,
         name=dataset.name if study is None else study.slug,
@@ -190,9 +194,10 @@ def _labels(
     items: Items,
     study: Study | None,
     reader: User | None,
+    scales: Sequence[Scale],
 ) -> Labels:
     labels = labels_counted(dataset, kind.name, study, reader)
-    graded = _graded(labels) if kind.scale == "preference" else {}
+    more = _more_of_pairs(labels) if kind.scale == "preference" else {}
     columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated", "pk")
     rows = labels.values_list(*columns, "study__slug", "annotator__external_id")
     numbers: dict[int, int] = {}
@@ -209,10 +214,12 @@ def _labels(
         seen.add((item_id, annotator_id))
         group = slug or name.rpartition("/")[0]
         number = numbers.setdefault(annotator_id, len(numbers))
-        found.append((place[item_id], number, value, simulated, group, graded.get(pk)))
+        found.append((place[item_id], number, value, simulated, group, more.get(pk)))
     item = np.array([row[0] for row in found], dtype=np.intp)
     values = columns_of(kind, [row[2] for row in found], [items.parts[row] for row in item], items.width)
     groups = tuple(row[4] for row in found)
+    graded = [row[5] if row[5] and row[5].keys() & _GRADED else None for row in found]
+    whole = [row[5] if kind.column == "choice" else row[2] for row in found]
     return Labels(
         item=item,
         annotator=np.array([row[1] for row in found], dtype=np.intp),
@@ -221,13 +228,16 @@ def _labels(
         n_repeated=n_repeated,
         ties_allowed=kind.scale == "preference" and _ties_allowed(dataset, kind, study, reader),
         group=groups,
-        grades=label_grades(values[:, 0], [row[5] for row in found], groups) if graded else None,
+        grades=label_grades(values[:, 0], graded, groups) if any(graded) else None,
+        sets=sets_of(kind, whole, [items.parts[row] for row in item], items.width, scales),
     )
 
 
-def _graded(rows: QuerySet[Any]) -> dict[int, Stored]:
-    """The values that say how strong a preference is, by primary key; few datasets have any."""
-    says = Q(value__has_key="strength") | Q(value__has_key="grade")
+def _more_of_pairs(rows: QuerySet[Any]) -> dict[int, Stored]:
+    """The values that say more than the choice that figures use, how strong a preference is or a response set, by
+    primary key; few datasets have any.
+    """
+    says = Q(value__has_any_keys=[*_GRADED, KEY])
     return dict(rows.filter(says).order_by().values_list("pk", "value").iterator(chunk_size=_ROWS))
 
 

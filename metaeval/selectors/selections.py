@@ -7,6 +7,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
+from annotation.kinds.reasonable import KEY
 from annotation.models import Dataset, Study, User
 from annotation.selectors.anytime import items_finished
 from annotation.selectors.datasets import (
@@ -49,6 +50,8 @@ class SweptDataset:
         Whether a judge of the sweep has judged any item of the kind.
     scales : tuple of Scale
         Of rubrics, those of the criteria.
+    has_sets : bool
+        Whether any label has a response set.
     """
 
     pk: int
@@ -59,6 +62,7 @@ class SweptDataset:
     n_labelled: int
     is_judged: bool
     scales: tuple[Scale, ...] = ()
+    has_sets: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -94,7 +98,12 @@ def swept_datasets(sweep: SweepView, kind: str = DEFAULT_KIND) -> list[SweptData
     sizes = {
         pk: (n, n_gold) for pk, n, n_gold in items.values_list("dataset").annotate(n=Count("pk"), gold=gold)
     }
-    datasets = datasets_by_name().filter(pk__in=list(sizes)).annotate(is_judged=Exists(judged))
+    sets = labels_visible_to(sweep.reader).current().filter(kind=kind, item__dataset=OuterRef("pk"))
+    datasets = (
+        datasets_by_name()
+        .filter(pk__in=list(sizes))
+        .annotate(is_judged=Exists(judged), has_sets=Exists(sets.filter(value__has_key=KEY)))
+    )
     return [
         SweptDataset(
             row.pk,
@@ -104,6 +113,7 @@ def swept_datasets(sweep: SweepView, kind: str = DEFAULT_KIND) -> list[SweptData
             _n_labelled(row.pk, kind, sweep.reader),
             row.is_judged,
             scales_rated(row, kind),
+            row.has_sets,
         )
         for row in datasets
     ]

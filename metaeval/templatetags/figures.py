@@ -67,9 +67,10 @@ def score_items(  # of a dataset of a choice, by its name and role
     fingerprint: str,
     estimate: dict[str, Any] | None,
     judged_by: Sequence[int] = (),
+    figure: str = "",
 ) -> str:
     """The address of the items on which a choice scores a judge: those that all of `judged_by` judged."""
-    asked = scoring_asked(kind, role)
+    asked = scoring_asked(kind, role, figure)
     asked["has"] = ["judgment", *asked["has"]]
     came_from = figures.cell_query("", estimate, "percent")
     return items_url(dataset, kind=kind, judge=fingerprint, judged_by=judged_by, **asked, **came_from)

@@ -46,7 +46,7 @@ def items_of_choice(report: SelectionReport, sweep: SweepView) -> CountedItems:
     resamples = [
         ResampledItems(
             row,
-            items_url(row.name, **asked, **resampled(report.kind, row.role)),
+            items_url(row.name, **asked, **resampled(report.kind, row.role, report.figure)),
             (ranked[0].scores.get(row.name) or {}).get("n", 0),
         )
         for row in report.deciding

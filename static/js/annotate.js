@@ -73,7 +73,10 @@
     const values = new Map();
     fields.forEach(([name, value]) => values.set(name, [...(values.get(name) ?? []), value]));
     [...form.elements].forEach((input) => {
-      if (!values.has(input.name) || !wanted(input.name) || input.type === "file") return;
+      if (!wanted(input.name) || input.type === "file") return;
+      // A form has every checkbox that is ticked: what the draft does not name was unticked.
+      if (!values.has(input.name) && input.type === "checkbox") input.checked = false;
+      if (!values.has(input.name)) return;
       // What was disabled may have been asked when it was typed; whoever disabled it looks again.
       if (input.type === "radio" || input.type === "checkbox") input.checked = values.get(input.name).includes(input.value);
       else input.value = values.get(input.name).shift() ?? input.value;

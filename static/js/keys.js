@@ -1,5 +1,5 @@
 // Keyboard shortcuts declared in markup, so that what is printed and what works cannot drift apart:
-//   <button data-key="g" data-key-label="Guidelines">   several keys: data-key="a 1"
+//   <button data-key="g" data-key-label="Guidelines">   several keys: data-key="a 1"; with Shift: data-key="shift+a"
 // "?" lists every key of the page. Single keys can be turned off there (WCAG 2.1.4).
 "use strict";
 (() => {
@@ -34,13 +34,15 @@
     if (event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) return;
     // On a Cyrillic or Greek keyboard the key in the place of A is A.
     const latin = /^[\x20-\x7e]+$/.test(event.key);
-    const key = (latin ? event.key : event.code.replace(/^(Key|Digit)/, "")).toLowerCase();
-    if (key === "?" && !document.querySelector("dialog[open]")) {
+    const isSign = latin && !(event.shiftKey && /^(Digit|Minus)/.test(event.code));
+    const plain = (isSign ? event.key : event.code.replace(/^(Key|Digit)/, "").replace("Minus", "-")).toLowerCase();
+    const key = event.shiftKey ? `shift+${plain}` : plain;
+    if (event.key === "?" && !document.querySelector("dialog[open]")) {
       event.preventDefault();
       openHelp();
       return;
     }
-    if (isOff() || event.shiftKey || pressesItself(event.target, key)) return;
+    if (isOff() || pressesItself(event.target, plain)) return;
     const target = bindings().find((element) => keysOf(element).includes(key));
     if (!target || !usable(target)) return;
     event.preventDefault();
@@ -52,7 +54,8 @@
   });
 
   const NAMES = { enter: "Enter", escape: "Esc", tab: "Tab", space: "Space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" };
-  const name = (key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+  const name = (key) =>
+    key.startsWith("shift+") ? `Shift ${name(key.slice(6))}` : (NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key));
   const label = (element) => {
     if (element.dataset.keyLabel) return element.dataset.keyLabel;
     const copy = element.cloneNode(true);

@@ -6,7 +6,7 @@
   const parts = () => [...document.querySelectorAll("[data-parts] [data-part]")];
   const given = (part) => {
     const number = part.querySelector("[data-rating-number]");
-    return part.querySelector("input:checked") ?? (number && number.value !== "" && number.validity.valid ? number : null);
+    return part.querySelector("input:checked:not([data-also])") ?? (number && number.value !== "" && number.validity.valid ? number : null);
   };
   const current = () => parts().find((part) => part.hasAttribute("aria-current"));
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -70,6 +70,8 @@
     // A click that a script made is a key's (see keys.js), and the key leads on; who points at a part stays there.
     if (event.isTrusted || !event.target.matches?.("[data-part] input")) return;
     const part = event.target.closest("[data-part]");
+    // What else is reasonable is asked here, too: Enter and J lead on.
+    if (part.querySelector("[data-also]")) return;
     const next = nextOpen(part);
     // After the key has put the focus on what it pressed.
     queueMicrotask(() => (next ? go(next) : announceDone()));

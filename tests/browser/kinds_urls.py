@@ -85,6 +85,7 @@ ASPECTS = (
         "a3", "Does it avoid anything that was not asked for, such as the volume or a general introduction?"
     ),
 )
+TOPICS = tuple(ShownAspect(name, name) for name in ("geometry", "algebra", "a calculation", "something else"))
 TURNS = (
     Turn("user", "I am learning solid geometry. Can you help?"),
     Turn("assistant", "Gladly. Which solid are you looking at?"),
@@ -102,7 +103,7 @@ def item_of(kind: str, variant: str) -> ShownItem:
         responses = (ShownResponse("all", more), ShownResponse("all", more))
     if variant == "helm":
         responses = (ShownResponse("\n\n".join([ANSWER] * 4)),)
-    if kind in ("rubric", "checklist"):
+    if kind in ("rubric", "checklist", "classification"):
         responses = responses[:1]
     return ShownItem(
         kind=kind,
@@ -111,7 +112,11 @@ def item_of(kind: str, variant: str) -> ShownItem:
         conversation=TURNS if variant == "turns" else (),
         responses=() if kind == "importance" else responses,
         criteria={"helm": HELM, "scales": SCALES}.get(variant, CRITERIA) if kind == "rubric" else (),
-        aspects=ASPECTS if kind in ("checklist", "importance") else (),
+        aspects=TOPICS
+        if kind == "classification"
+        else ASPECTS
+        if kind in ("checklist", "importance")
+        else (),
     )
 
 
@@ -121,11 +126,13 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         tie_policy="both_bad" if variant == "full" else "tie",
         preference_points=7 if variant == "full" else 3,
         ask_comment=variant == "full",
+        response_sets=variant == "sets",
     )
     item = item_of(kind, variant)
     rules = ValueRules(
         kind=kind,
         both_bad=variant == "full",
+        response_sets=variant == "sets",
         strengths=study.strengths,
         n_responses=len(item.responses),
         criteria=tuple(row.key for row in item.criteria),

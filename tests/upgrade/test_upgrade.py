@@ -119,6 +119,9 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     points = dict(site.rows({"annotation_study": ["id", "preference_points"]})["annotation_study"])
     assert points == {study: 5 if asks else 3 for study, asks in asked_before["annotation_study"]}
     assert set(points.values()) == {3, 5}
+    sets = [asks for (asks,) in site.rows({"annotation_study": ["response_sets"]})["annotation_study"]]
+    assert sets
+    assert not any(sets)
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     undone = site.manage("shell", "--verbosity", "0", code=UNDO)

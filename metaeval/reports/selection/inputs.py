@@ -38,7 +38,8 @@ class Criteria:
     ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else. ``epsilon`` is that
     of the alternative annotator test. ``margin`` is how much better is better in practice, and ``annotators`` whether a
     winner must win with new annotators like these as well ("alike") or with these alone ("these"). ``figure`` is what
-    judges of a kind other than pairs are ranked by; empty: the first of the kind.
+    judges are ranked by where people decide; empty: the first of the kind. Gold answers are always compared by the
+    first of the kind.
     """
 
     parts: tuple[Part, ...]
@@ -211,6 +212,7 @@ def dataset_inputs(
     if not kind_of(inputs.kind).presented:
         sample = FIGURES[inputs.kind].sample(inputs, Options(against=part.role, n_resamples=0))
         inputs = replace(inputs, judges=(*inputs.judges, *sample.baselines()))
+    figure = _figure_of(part, inputs, figure)
     n_annotators = int(labels.annotator.max(initial=-1)) + 1
     apart = len(items) * n_annotators <= MOST_CELLS
     by, categories = _categories(items)
@@ -221,8 +223,8 @@ def dataset_inputs(
             role=part.role,
             clusters=np.array(instructions, dtype=np.str_),
             categories=categories,
-            costs={key: _both_orders(judge.cost, np.nan) for key, judge in judges.items()},
-            seconds={key: _both_orders(judge.seconds, np.nan) for key, judge in judges.items()},
+            costs={key: _amounts(judge.cost, inputs, figure) for key, judge in judges.items()},
+            seconds={key: _amounts(judge.seconds, inputs, figure) for key, judge in judges.items()},
             weight=part.weight,
             **_judged(part, inputs, n_annotators, figure, apart=apart),
         ),
@@ -241,6 +243,25 @@ def dataset_inputs(
     )
 
 
+def _figure_of(part: Part, inputs: Inputs, figure: str) -> str:
+    """What ranks judges on this dataset: response sets are people's, so gold answers are compared as usual."""
+    return "" if part.role != "people" and figure in FIGURES[inputs.kind].further else figure
+
+
+def _by_verdicts(inputs: Inputs, figure: str) -> bool:
+    """Whether verdicts on pairs are scored, and not how good each judge is on each item."""
+    return kind_of(inputs.kind).presented and figure not in FIGURES[inputs.kind].further
+
+
+def _amounts(amounts: Floats, inputs: Inputs, figure: str) -> Floats:
+    """By presentation order; of pairs that are scored by item the mean of both orders, as one."""
+    if kind_of(inputs.kind).presented and not _by_verdicts(inputs, figure):
+        known = ~np.isnan(amounts)
+        total, n = np.where(known, amounts, 0.0).sum(axis=1), known.sum(axis=1)
+        amounts = np.where(n > 0, total / np.maximum(n, 1), np.nan)[:, np.newaxis]
+    return np.asarray(_both_orders(amounts, np.nan))
+
+
 def _most(inputs: Inputs, role: Role) -> tuple[float, ...]:
     """What items weigh at most, of a kind whose items weigh as much as they have parts that count."""
     if kind_of(inputs.kind).presented or role != "people":
@@ -252,7 +273,7 @@ def _most(inputs: Inputs, role: Role) -> tuple[float, ...]:
 def _judged(part: Part, inputs: Inputs, n_annotators: int, figure: str, *, apart: bool) -> dict[str, Any]:
     """What is scored: verdicts with what they are compared with, or scores of items."""
     judges, people = {judge.fingerprint: judge for judge in inputs.judges}, part.role == "people"
-    if kind_of(inputs.kind).presented:
+    if _by_verdicts(inputs, figure):
         return {
             "verdicts": {key: judge.verdicts for key, judge in judges.items()},
             "judged": {key: judge.judged for key, judge in judges.items()},

@@ -114,6 +114,28 @@ def test_labels_are_imported_once_all_or_none_and_listed_under_pseudonyms(ask):
     assert Label.objects.count() == 2
 
 
+def test_labels_are_imported_and_listed_with_response_sets(ask):
+    ask("POST", "datasets/", {"name": "teas", "items": ITEMS}, 201)
+    labels = [{"item": "tea", "annotator": "ann", "value": {"choice": 1, "reasonable": [1, 0]}}]
+    assert ask("POST", "labels/", {"dataset": "teas", "labels": labels})["labels_created"] == 1
+    (row,) = ask("GET", "labels/?dataset=teas")["results"]
+    assert row["value"] == {"choice": 1, "reasonable": ["1", "0"]}
+    wrong = [{"item": "rain", "annotator": "ann", "value": {"choice": 1, "reasonable": ["A"]}}]
+    answer = ask("POST", "labels/", {"dataset": "teas", "labels": wrong}, 400)
+    assert fields(answer) == ["labels.0.value.reasonable"]
+
+
+def test_a_study_asks_for_response_sets_until_it_opens(ask):
+    ask("POST", "datasets/", {"name": "teas", "items": ITEMS}, 201)
+    wanted = {"title": "Which tea?", "dataset": "teas", "qualification_size": 0, "response_sets": True}
+    made = ask("POST", "studies/", wanted, 201)
+    assert made["response_sets"] is True
+    path = f"studies/{made['slug']}/"
+    ask("POST", path + "open/")
+    answer = ask("PATCH", path, {"response_sets": False}, 400)
+    assert fields(answer) == ["response_sets"]
+
+
 def test_a_parameter_that_a_list_does_not_have_is_refused(ask):
     dataset_make(name="teas", pairs=2)
     assert fields(ask("GET", "labels/?datset=teas", status=400)) == ["datset"]

@@ -169,3 +169,17 @@ def test_the_more_accurate_misorder_less():
 def test_the_same_arguments_give_the_same_value():
     again = [draw_value(CAREFUL, kind="rubric", truth=RUBRIC, item_key="x") for _ in range(2)]
     assert again[0] == again[1]
+
+
+def test_sets_of_categories_have_the_choice_and_mostly_what_is_reasonable():
+    truth = {"categories": {"fee": True, "loan": False, "room": False}}
+    about = {"metadata": {"truth": truth, "reasonable": ["loan"]}, "lengths": []}
+    rules, kind = ValueRules("classification", response_sets=True), kind_of("classification")
+    drawn = [kind.draw(CAREFUL, item=str(k), **about, rules=rules)[0] for k in range(800)]
+    plain = [kind.draw(CAREFUL, item=str(k), **about)[0] for k in range(800)]
+    assert [value["categories"] for value in drawn] == [value["categories"] for value in plain]
+    assert "reasonable" not in plain[0]
+    chosen = [next(name for name, on in value["categories"].items() if on) for value in drawn]
+    assert all(name in value["reasonable"] for name, value in zip(chosen, drawn, strict=True))
+    share = sum("loan" in value["reasonable"] for value in drawn) / 800
+    assert share == pytest.approx(CAREFUL.accuracy, abs=0.06)

@@ -11,6 +11,7 @@ from annotation.importers import ImportFileError, read_alpaca_human, read_generi
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import MAX_ERRORS, RefusedFileError, UnknownColumnsError
 from annotation.importers.fields import KEEP, LEAVE_OUT
+from annotation.importers.mapping import TableMapping
 
 TEXTS = ("instruction", "response_1", "response_2")
 
@@ -325,3 +326,74 @@ class TestMapping:
     def test_words_that_say_nothing(self, words: str) -> None:
         with pytest.raises(ValueError, match="expected COLUMN=FIELD"):
             read_mapping([words])
+
+
+class TestResponseSets:
+    def labels(self, path: Path, columns: dict[str, str], **options: Any) -> list[tuple[str, Any]]:
+        bundle = read_generic(path, mapping=columns, **options)
+        return [(label.annotator, label.value) for label in bundle.labels]
+
+    COLUMNS = {"who": "annotator", "picked": "label", "fine": "reasonable"}
+
+    def test_of_pairs_in_a_table(self, tmp_path: Path) -> None:
+        file = tmp_path / "x.csv"
+        with file.open("w", newline="") as out:
+            written = csv.writer(out)
+            written.writerow([*TEXTS, "who", "picked", "fine"])
+            for who, picked, fine in (
+                ("ann", 1, "1|0"),
+                ("ben", 2, "[2, 1]"),
+                ("cat", 0, ""),
+                ("dan", 2, "0"),
+            ):
+                written.writerow(["Say hello.", "hello", "bye", who, picked, fine])
+        assert self.labels(file, self.COLUMNS) == [
+            ("ann", {"choice": 1, "reasonable": ["1", "0"]}),
+            ("ben", {"choice": 2, "reasonable": ["1", "2"]}),
+            ("cat", {"choice": 0}),
+            ("dan", {"choice": 2, "reasonable": ["0", "2"]}),
+        ]
+
+    def test_words_mean_what_the_mapping_says(self, tmp_path: Path) -> None:
+        file = jsonl(tmp_path / "x.jsonl", pair(who="ann", picked="A", fine=["A", "same"]))
+        words = {"a": 1, "b": 2, "same": 0}
+        mapping = TableMapping(columns=self.COLUMNS, values={"picked": words, "fine": words})
+        bundle = read_generic(file, mapping=mapping)
+        assert [label.value for label in bundle.labels] == [{"choice": 1, "reasonable": ["1", "0"]}]
+
+    def test_of_categories_and_ratings(self, tmp_path: Path) -> None:
+        topic = {"kind": "classification", "instruction": "?", "categories": ["sport", "money"]}
+        file = jsonl(tmp_path / "x.jsonl", topic | {"who": "ann", "picked": "sport", "fine": ["Money"]})
+        assert self.labels(file, self.COLUMNS) == [
+            ("ann", {"categories": {"sport": True, "money": False}, "reasonable": ["sport", "money"]})
+        ]
+        rated = {
+            "kind": "rubric",
+            "instruction": "?",
+            "response_1": "x",
+            "criteria": [{"key": "c", "question": "?", "scale": "pass_fail"}],
+        }
+        sent = rated | {"who": "ann", "picked": {"ratings": {"c": 1}}, "fine": {"c": ["Fail"]}}
+        file = jsonl(tmp_path / "y.jsonl", sent)
+        assert self.labels(file, self.COLUMNS) == [
+            ("ann", {"ratings": {"c": 1}, "reasonable": {"c": [0, 1]}})
+        ]
+
+    @pytest.mark.parametrize(
+        ("more", "field", "words"),
+        [
+            ({"who": "ann", "picked": 1, "fine": ["9"]}, "fine", "found '9'"),
+            ({"who": "ann", "fine": ["1"]}, "fine", "expected a label of an annotator beside it"),
+            ({"picked": 1, "fine": ["1"]}, None, "expected an annotator beside a label"),
+        ],
+    )
+    def test_refusals_name_row_and_field(
+        self, tmp_path: Path, more: Any, field: str | None, words: str
+    ) -> None:
+        file = jsonl(tmp_path / "x.jsonl", pair(who="zoe", picked=1, fine=["1"]), pair(**more))
+        with pytest.raises(ImportFileError) as caught:
+            read_generic(file, mapping=self.COLUMNS)
+        assert words in str(caught.value)
+        assert caught.value.row == 2
+        if field is not None:
+            assert caught.value.field == field

@@ -72,6 +72,12 @@ def kinds_check(demo: Demo) -> None:
             judge["name"]: judge["measures"][figure]["overall"]["value"] for judge in report.content["judges"]
         }
         assert found[names[0]] > found[names[1]] > 0
+        if slug == "demo-categories":
+            sets = [
+                judge["measures"]["set_coverage"]["overall"]["value"] for judge in report.content["judges"]
+            ]
+            assert max(sets) > 0
+            assert report.content["people"]["measures"]["set_size"]["overall"]["value"] > 1
     assert not judged
     scales = [one.get("low", 1) for one in report.content["scales"]]
     assert scales == [1, 0, -2, 0]

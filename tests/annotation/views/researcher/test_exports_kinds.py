@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from annotation.models import Adjudication, Item, Kind, Label
@@ -155,3 +156,35 @@ def test_a_comment_is_escaped_in_a_spreadsheet():
     label.pk, label.comment = None, "=1+1"
     label.save(force_insert=True)
     assert exported(study)[0]["comment"] == "'=1+1"
+
+
+SETS = {
+    Kind.PAIRWISE: ["1", "0"],
+    Kind.RUBRIC: {"helpful": [4, 5], "clear": [5]},
+    Kind.CLASSIFICATION: ["format", "tone"],
+}
+
+
+@pytest.mark.parametrize("kind", list(SETS))
+def test_response_sets_are_a_column_in_every_format(kind):
+    study, label = one_label(kind)
+    Label.objects.all().delete()
+    label.pk, label.value = None, VALUES[kind] | {"reasonable": SETS[kind]}
+    label.save(force_insert=True)
+    (row,) = exported(study)
+    assert json.loads(row["reasonable"]) == SETS[kind]
+    (row,) = exported(study, format="jsonl")
+    assert row["reasonable"] == row["value"]["reasonable"] == SETS[kind]
+    table = labels_table(Label.objects.filter(study=study))
+    (row,) = pq.read_table(io.BytesIO(b"".join(table_bytes(table, "parquet")))).to_pylist()
+    assert json.loads(row["reasonable"]) == SETS[kind]
+    parts = exported(study, shape="parts")
+    assert {json.dumps(json.loads(part["reasonable"])) for part in parts} == {json.dumps(SETS[kind])}
+    assert [part for part in parts if part["part"] == "reasonable"] == []
+
+
+@pytest.mark.parametrize("kind", list(SETS))
+def test_labels_without_a_set_have_an_empty_column(kind):
+    study, _ = one_label(kind)
+    assert exported(study)[0]["reasonable"] == ""
+    assert exported(study, format="jsonl")[0]["reasonable"] is None

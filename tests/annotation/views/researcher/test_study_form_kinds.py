@@ -3,9 +3,9 @@
 import pytest
 
 from annotation.domain.errors import StudyRuleError
-from annotation.models import Criterion, Kind, Study
+from annotation.models import Criterion, Dataset, Kind, Study
 from annotation.selectors.guidelines import starting_text
-from annotation.services.studies import study_create
+from annotation.services.studies import study_create, study_duplicate
 from tests.annotation.cast import client_of, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -37,12 +37,49 @@ class TestKinds:
             # Hidden for this kind, and not kept whatever they say.
             tie_policy="both_bad",
             preference_points="5",
+            response_sets="on",
         )
         assert client_of(cast.alice).post(url("study-create"), sent).status_code == 302
         study = Study.objects.get()
+        assert study.response_sets
         assert (study.kind, study.criteria, study.qualification_rule) == ("rubric", ["clear"], "tolerant")
         assert (study.qualification_threshold, study.qualification_pass) == (0.85, 0)
         assert (study.tie_policy, study.preference_points) == ("tie", 3)
+
+    def test_response_sets_are_asked_for_and_shown(self, cast, dataset):
+        alice = client_of(cast.alice)
+        assert alice.post(url("study-create"), study_fields(dataset, response_sets="on")).status_code == 302
+        study = Study.objects.get()
+        assert study.response_sets
+        assert "Response sets every reasonable answer" in text_of(alice.get(url("study-detail", study.slug)))
+        assert study_duplicate(study=study, owner=cast.alice).response_sets
+
+    def test_response_sets_are_refused_with_a_reason(self, cast, rated):
+        Criterion.objects.filter(key="clear").update(scale={"low": 0, "high": 100})
+        alice = client_of(cast.alice)
+        common = {"kind": "rubric", "response_sets": "on", "qualification_rule": "tolerant"}
+        page = alice.post(url("study-create"), study_fields(rated, **common))
+        assert "a response set needs points to choose from" in text_of(page)
+        assert not Study.objects.exists()
+        # A study that does not ask for that criterion can.
+        sent = study_fields(rated, criteria=["short"], **common)
+        sent |= {"qualification_size": 0, "qualification_pass": 0}
+        assert alice.post(url("study-create"), sent).status_code == 302
+
+    def test_several_categories_have_no_response_sets(self, cast, dataset):
+        dataset.items.update(kind="classification", gold=None)
+        Dataset.objects.update(categories={"several": True})
+        dataset.refresh_from_db()
+        with pytest.raises(StudyRuleError, match="a label may have several categories") as refused:
+            study_create(
+                dataset=dataset, title="T", kind="classification", response_sets=True, qualification_size=0
+            )
+        assert refused.value.field == "response_sets"
+        dataset.items.update(kind="checklist")
+        with pytest.raises(StudyRuleError, match="checklists have no response sets"):
+            study_create(
+                dataset=dataset, title="T", kind="checklist", response_sets=True, qualification_size=0
+            )
 
     def test_the_dataset_has_none(self, cast, dataset):
         response = client_of(cast.alice).post(url("study-create"), study_fields(dataset, kind="checklist"))
