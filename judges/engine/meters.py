@@ -72,8 +72,17 @@ class Meter:
 
     @property
     def outstanding(self) -> float:
-        """What is used or under way and does not stand in the database: the least that has to be reserved."""
-        return max(self.used - self.written, 0.0) + self.under_way
+        """What is used or under way and does not stand in the database: the least that has to be reserved.
+
+        A remainder of sums in binary is nothing: workers that kept it reserved waited for each other for ever.
+        """
+        amount = max(self.used - self.written, 0.0) + self.under_way
+        return amount if amount > self.slack else 0.0
+
+    @property
+    def slack(self) -> float:
+        """What sums of prices may be off by, since they are not exact in binary."""
+        return 1e-9 * max(self.limit, 1e-12)
 
     def expected(self, model: Model, typical: float) -> float:
         """Return what a request is expected to take; `typical` where this sweep has no answer of the model yet."""
@@ -83,9 +92,8 @@ class Meter:
     def is_open(self, model: Model, typical: float) -> bool:
         """Whether one more request may be sent to a model now; if not, more is wanted."""
         account, expected = self.accounts[model], self.expected(model, typical)
-        taken = self.used + self.under_way
-        # Sums of prices are not exact in binary: a budget for exactly n requests is one for n.
-        slack = 1e-9 * max(self.limit, 1e-12)
+        taken, slack = self.used + self.under_way, self.slack
+        # A budget for exactly n requests is one for n.
         if account.n_answers:
             is_open = taken + expected <= self.ceiling + slack
         else:

@@ -10,6 +10,8 @@ from django.utils import timezone
 from judges.backends.errors import TransientBackendError
 from judges.backends.openai import OpenAIBackend
 from judges.backends.wire import WireRequest
+from judges.engine import leases
+from judges.engine.meters import Meter
 from judges.models import BudgetReservation, RunRange, SweepRun, Worker
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
@@ -147,3 +149,25 @@ def test_a_server_that_is_not_there_was_sent_nothing():
         backend.close()
     assert isinstance(error, TransientBackendError)
     assert not error.was_sent
+
+
+def test_what_sums_are_off_by_is_not_reserved():
+    """Workers that kept it each waited for the others' to be given back, and a spent sweep never ended."""
+    sweep = sweep_make([judge_make(endpoint_make(), "m")], dataset_make(pairs=2), budget=Decimal("66.80"))
+    model, price = ("endpoint", "m"), 0.0501
+    meter = Meter(sweep.pk, is_money=True, limit=66.8)
+    for _ in range(41):
+        batch = 0.0
+        for _ in range(32):
+            meter.sent(model, price)
+            meter.ended(model, price)
+            meter.add(model, price, 501)
+            batch += price
+        meter.wrote(batch, 0)
+    assert 0.0 < meter.used - meter.written < 1e-9
+    leases.budget_reserve(meter=meter, owner="one", lease=20.0, more=0.0, at_once=0)
+    assert not BudgetReservation.objects.exists()
+    # An answer that does not stand in the database yet is.
+    meter.add(model, price, 501)
+    leases.budget_reserve(meter=meter, owner="one", lease=20.0, more=0.0, at_once=0)
+    assert BudgetReservation.objects.get().amount == pytest.approx(price)
