@@ -114,6 +114,13 @@ class ReportForm(PublishedForm):
         "report without error rates.",
     )
 
+    @property
+    def options(self) -> list[forms.BoundField]:
+        """What may be left as it is, beside epsilon; preregistrations where there are any."""
+        names = ["margin", "annotators", "pass_mark", "preset"]
+        has_plans = len(getattr(self.fields["preregistration"], "choices", ())) > 1
+        return [self[name] for name in (*names, *(["preregistration"] if has_plans else []))]
+
     def clean_epsilon(self) -> float:
         return float(self.cleaned_data["epsilon"] or EPSILON)
 
