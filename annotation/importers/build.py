@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
@@ -22,6 +23,7 @@ from annotation.importers.records import (
     ItemRecord,
     LabelRecord,
     Origin,
+    ReadUntil,
     ResponseRecord,
     Status,
     Turns,
@@ -50,6 +52,19 @@ def _content_text(part: object) -> str:
     return "null" if part is None else "[]" if part == [] else _encode(part)
 
 
+def _row_words(row: int) -> str:
+    return f"row {row}" if row else "an earlier row"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStart:
+    """Where the reading of a file goes on, with the ids of the items, and of the instructions alone, before it."""
+
+    until: ReadUntil
+    items: KeyStore
+    alone: KeyStore
+
+
 class BundleBuilder:
     """Collects records row by row. Instructions with the same content are one, so that clusters are right."""
 
@@ -63,7 +78,7 @@ class BundleBuilder:
         self._same: Counter[str] = Counter()
         self._counted: list[str] = []
         self._earlier, self._earlier_alone = KeyStore(), KeyStore()
-        """Of items, and of instructions without one, in parts that were taken already, the row."""
+        """Of items, and of instructions without one, in parts that were taken already, the row; 0 if it isn't known."""
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
@@ -172,7 +187,7 @@ class BundleBuilder:
         """Note that a row is an instruction without an item; each that has a name has one of its own."""
         known = self._alone[key].row if key in self._alone else self._earlier_alone.get(key)
         if known is not None and not again:
-            row.fail(field, f"expected a unique name; {quoted(key)} is also in row {known}.")
+            row.fail(field, f"expected a unique name; {quoted(key)} is also in {_row_words(known)}.")
         self._alone[key] = row.origin
 
     def response(self, instruction: str, *, system: str, text: str, messages: Turns = ()) -> str:
@@ -212,7 +227,7 @@ class BundleBuilder:
             row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {known.origin.row}.")
         earlier = None if again else self._earlier.get(external_id)
         if earlier is not None:
-            row.fail(field, f"expected a unique id; {quoted(external_id)} is also in row {earlier}.")
+            row.fail(field, f"expected a unique id; {quoted(external_id)} is also in {_row_words(earlier)}.")
         self._items[external_id] = ItemRecord(
             external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
@@ -312,6 +327,31 @@ class BundleBuilder:
             self.categories, self.shared_categories = CategoriesRecord(scheme, row.origin), tuple(listed)
         elif (self.scheme, self.shared_categories) != (scheme, tuple(listed)):
             row.fail("categories", f"expected the same as in row {self.categories.origin.row}.")
+
+    def declared(self) -> dict[str, Any]:
+        """What rows have declared for later ones, as JSON; `continue_after` reads it."""
+        found: dict[str, Any] = {}
+        if self.criteria:
+            found["criteria"] = [
+                [one.key, one.question, dict(one.options), dict(one.scale), one.origin.row]
+                for one in self.criteria.values()
+            ]
+        if self.categories is not None:
+            shared = [[key, words] for key, words, *_ in self.shared_categories]
+            found["categories"] = [self.categories.scheme.as_json(), shared, self.categories.origin.row]
+        return found
+
+    def continue_after(self, start: ReadStart, file: str) -> None:
+        """Go on after rows of a file that were taken in parts by another builder."""
+        for key, question, options, scale, row in start.until.declared.get("criteria", ()):
+            self.criteria[key] = CriterionRecord(
+                key, question, options, len(self.criteria), Origin(file, row), scale
+            )
+        if declared := start.until.declared.get("categories"):
+            scheme, shared, row = declared
+            self.categories = CategoriesRecord(CategoryScheme.of_json(scheme), Origin(file, row))
+            self.shared_categories = tuple((key, words, None, EMPTY) for key, words in shared)
+        self._earlier, self._earlier_alone = start.items, start.alone
 
     def part(self) -> DatasetBundle:
         """What was added since the last part, with all that is declared; of earlier items their ids are kept."""

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,23 @@ MAX_NAME = 200
 BLOCK = 2**20
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(slots=True)
+class FilePlace:
+    """A place between two rows of a file: what is before it has been read.
+
+    Attributes
+    ----------
+    row : int
+        The last row before it, as `ImportFileError` counts rows; 0 at the beginning.
+    line, offset : int
+        Of a file of lines, the lines and the bytes before it.
+    """
+
+    row: int = 0
+    line: int = 0
+    offset: int = 0
 
 
 class Budget:
@@ -81,8 +99,13 @@ def require_folder(path: Path) -> None:
         raise _unreadable(path, error) from None
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, place: FilePlace | None = None) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line with its end), holding no more than one line and one block in memory.
+
+    Parameters
+    ----------
+    place
+        Where to begin; it moves behind each line that is yielded.
 
     Raises
     ------
@@ -90,20 +113,26 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         No such file, not UTF-8, or a line above `MAX_LINE` bytes.
     """
     require_file(path)
-    number = 0
+    place = FilePlace() if place is None else place
+    number = place.line
     rest = b""
     try:
         with path.open("rb") as file:
+            file.seek(place.offset)
             while block := file.read(BLOCK):
                 if number == 0 and not rest:
+                    size = len(block)
                     block = _without_bom(path, block)
+                    place.offset += size - len(block)
                 *lines, rest = (rest + block).split(b"\n")
                 for line in lines:
                     number += 1
+                    place.line, place.offset = number, place.offset + len(line) + 1
                     yield number, _decode(path, number, line + b"\n")
                 if len(rest) > MAX_LINE:
                     raise _too_long(path, number + 1)
         if rest:
+            place.line, place.offset = number + 1, place.offset + len(rest)
             yield number + 1, _decode(path, number + 1, rest)
     except OSError as error:
         raise _unreadable(path, error) from None

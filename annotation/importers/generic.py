@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.build import AspectFields, BundleBuilder, content_key
+from annotation.importers.build import AspectFields, BundleBuilder, ReadStart, content_key
 from annotation.importers.categories import read_categories, step_aspects
 from annotation.importers.cells import (
     MAX_KNOWN,
@@ -46,6 +46,7 @@ from annotation.importers.fields import (
     VALUE,
     is_field_of_format,
 )
+from annotation.importers.files import FilePlace
 from annotation.importers.mapping import TableMapping, table_mapping
 from annotation.importers.paths import column_of
 from annotation.importers.records import (
@@ -54,6 +55,7 @@ from annotation.importers.records import (
     DatasetBundle,
     LabelRecord,
     Origin,
+    ReadUntil,
     VerdictRecord,
 )
 from annotation.importers.rows import (
@@ -187,8 +189,17 @@ def read_generic_parts(
     mapping: TableMapping | Mapping[str, str] = EMPTY,
     faults: Faults | None = None,
     rows: int = PART_ROWS,
+    any_size: bool = False,
+    start: ReadStart | None = None,
 ) -> Iterator[DatasetBundle]:
     """As `read_generic`, in parts of so many rows: memory does not grow with the texts of a file of lines.
+
+    Parameters
+    ----------
+    any_size
+        As in `table_open`.
+    start
+        Where an earlier reading of the file, with the same options, stopped.
 
     What is wrong is raised once the file has been read, or `MAX_ERRORS` rows are: what was taken before has to be
     taken back.
@@ -201,17 +212,29 @@ def read_generic_parts(
     builder = BundleBuilder(f"generic: {file.name}")
     builder.criteria.update({record.key: record for record in criteria})
     faults = Faults() if faults is None else faults
+    at, before = FilePlace(), 0
+    if start is not None:
+        at, before = FilePlace(start.until.row, start.until.line, start.until.offset), start.until.n_left_out
+        builder.continue_after(start, str(file))
+
+    def part() -> DatasetBundle:
+        left_out = before + (faults.n if isinstance(faults, LeftOutRows) else 0)
+        until = ReadUntil(at.row, at.line, at.offset, left_out, builder.declared())
+        return replace(builder.part(), until=until)
+
+    reading = _read(
+        *(builder, file, table_mapping(mapping), faults, progress),
+        declares=start is None, each_row=True, any_size=any_size, at=at,
+    )  # fmt: skip
     with faults.reading():
-        for number, _ in enumerate(
-            _read(builder, file, table_mapping(mapping), faults, progress, each_row=True), 1
-        ):
+        for number, _ in enumerate(reading, 1):
             if number % rows == 0:
                 faults.check()
-                yield builder.part()
+                yield part()
     faults.check()
     if builder.is_empty:
         raise ImportFileError(file, None, None, "expected at least one item, found none.")
-    yield builder.part()
+    yield part()
 
 
 def _read(
@@ -223,12 +246,14 @@ def _read(
     *,
     declares: bool = True,
     each_row: bool = False,
+    any_size: bool = False,
+    at: FilePlace | None = None,
 ) -> Iterator[bool]:
     """Add the rows of a file, and before them what the mapping declares; yields after each.
 
     The last is False where rows after it would look wrong.
     """
-    rows, long = generic_rows(file, mapping, faults, each_row=each_row)
+    rows, long = generic_rows(file, mapping, faults, each_row=each_row, any_size=any_size, at=at)
     if declares:
         declare(builder, mapping)
     for raw in counted_rows(rows, progress):
@@ -277,16 +302,22 @@ class GenericRow:
 
 
 def generic_rows(
-    file: Path, mapping: TableMapping | Mapping[str, str], faults: Faults, *, each_row: bool = False
+    file: Path,
+    mapping: TableMapping | Mapping[str, str],
+    faults: Faults,
+    *,
+    each_row: bool = False,
+    any_size: bool = False,
+    at: FilePlace | None = None,
 ) -> tuple[Iterator[GenericRow], bool]:
     """Return the rows of a file, read as they are asked for, and whether rows with the same texts are one item.
 
     Parameters
     ----------
-    each_row
+    each_row, any_size, at
         As in `table_open`.
     """
-    table = table_open(file, faults, COLUMNS.known, each_row=each_row)
+    table = table_open(file, faults, COLUMNS.known, each_row=each_row, any_size=any_size, at=at)
     mapping = table_mapping(mapping)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}

@@ -16,6 +16,8 @@ from annotation.importers.rows import Row
 
 DECODER_MEMORY = 512
 """Mebibytes that the decoder may take: a page and a few rows are all that it holds."""
+DECODER_SECONDS = 120
+"""Of a processor."""
 MAX_ROW = 4 * MAX_LINE
 CHILD = Path(__file__).with_name("parquet_child.py")
 MAGIC = b"PAR1"
@@ -24,8 +26,17 @@ ARROW, ARROW_MAGIC = ".arrow", b"\xff\xff\xff\xff"
 """What a stream of Arrow, which `datasets` writes, is named, and what it begins with."""
 
 
-def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iterator[Row]]:
+def parquet_header_and_rows(
+    path: Path, faults: Faults, *, any_size: bool = False, after: int = 0
+) -> tuple[list[str], Iterator[Row]]:
     """The names of the columns, and the rows as they come; the decoder ends with the iterator.
+
+    Parameters
+    ----------
+    any_size
+        What the file may unfold into, and the time that this takes, is bounded for each row alone.
+    after
+        Rows that are passed over; those of whole row groups aren't decoded.
 
     Raises
     ------
@@ -40,10 +51,10 @@ def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iter
     if not _has_magic(path):
         how = "as a stream does" if _form(path) == "Arrow" else f"and end with {MAGIC.decode()}"
         raise ImportFileError(path, None, None, f"cannot be read as {_form(path)}: it does not begin {how}.")
-    lines = _lines(path)
+    lines = _lines(path, any_size=any_size, after=after)
     letter, names = next(lines)
     assert letter == "H"  # whatever else there is to say is raised
-    return names, _rows(path, lines, faults)
+    return names, _rows(path, lines, faults, after)
 
 
 def _form(path: Path) -> str:
@@ -63,8 +74,8 @@ def _has_magic(path: Path) -> bool:
         return True
 
 
-def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults) -> Iterator[Row]:
-    for number, (letter, value) in enumerate(lines, start=1):
+def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults, after: int) -> Iterator[Row]:
+    for number, (letter, value) in enumerate(lines, start=after + 1):
         if letter == "R":
             yield Row(Origin(str(path), number), value)
             continue
@@ -75,11 +86,13 @@ def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults) -> Itera
         faults.add(problem)
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Any]]:
-    budget = Budget(path)
-    number = 0
+def _lines(path: Path, *, any_size: bool, after: int) -> Iterator[tuple[str, Any]]:
+    budget = Budget(path, each_row=any_size)
+    number = after
+    seconds = 0 if any_size else DECODER_SECONDS
+    asked = [path.absolute(), DECODER_MEMORY, seconds, after]
     decoder = subprocess.Popen(  # noqa: S603  (this file and a path; no shell reads them)
-        [sys.executable, "-P", str(CHILD), str(path.absolute()), str(DECODER_MEMORY)],
+        [sys.executable, "-P", str(CHILD), *map(str, asked)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

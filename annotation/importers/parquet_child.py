@@ -1,4 +1,7 @@
-"""Decodes Parquet, or a stream of Arrow, in a process of its own: ``python parquet_child.py FILE MEBIBYTES``.
+"""Decodes Parquet, or a stream of Arrow, in a process of its own.
+
+``python parquet_child.py FILE MEBIBYTES SECONDS AFTER``: at most so much memory, and so many seconds of a processor (0:
+as many as it takes); the rows after the first AFTER.
 
 A few kilobytes of Parquet may say, in many ways (dictionaries, runs, prefixes, compressed pages), that they are
 gigabytes; what they claim of their own size need not be so. So the decoder may fail here, where nothing else does.
@@ -10,18 +13,17 @@ the project.
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, time
 from pathlib import Path
 from typing import Any
 
 BATCH = 16
-CPU_SECONDS = 120
 MOST_SHOWN = 1000
 """Characters of each cell of a row that JSON cannot hold, as its sender is shown it."""
 
 
-def bound_memory(mebibytes: int) -> None:
+def bound(mebibytes: int, seconds: int) -> None:
     """Allow so much above what the libraries have taken already; where the system has no such limit, none."""
     try:
         import resource
@@ -29,7 +31,8 @@ def bound_memory(mebibytes: int) -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + mebibytes * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        if seconds:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     except (ImportError, OSError, ValueError):
         return
 
@@ -69,7 +72,15 @@ def say_batches(batches: Iterable[Any]) -> None:
         sys.stdout.flush()
 
 
-def main(path: str, mebibytes: int) -> None:
+def after(batches: Iterable[Any], n: int) -> Iterator[Any]:
+    """The batches without their first `n` rows."""
+    for batch in batches:
+        if batch.num_rows > n:
+            yield batch.slice(n)
+        n = max(n - batch.num_rows, 0)
+
+
+def main(path: str, mebibytes: int, seconds: int, n_after: int) -> None:
     import pyarrow
     import pyarrow.ipc
     import pyarrow.parquet as parquet
@@ -77,18 +88,23 @@ def main(path: str, mebibytes: int) -> None:
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogatepass")  # type: ignore[union-attr]
     pyarrow.set_cpu_count(1)
     pyarrow.set_io_thread_count(1)
-    bound_memory(mebibytes)
+    bound(mebibytes, seconds)
     try:
         if path.lower().endswith(".arrow"):
             # Read, not mapped: what is mapped counts as memory.
             with pyarrow.OSFile(path) as file, pyarrow.ipc.open_stream(file) as stream:
                 say("H", list(stream.schema.names))
-                for whole in stream:
+                for whole in after(stream, n_after):
                     say_batches(whole.slice(start, BATCH) for start in range(0, whole.num_rows, BATCH))
             return
         with parquet.ParquetFile(path, buffer_size=2**20) as file:
             say("H", list(file.schema_arrow.names))
-            say_batches(file.iter_batches(batch_size=BATCH, use_threads=False))
+            groups = list(range(file.num_row_groups))
+            while groups and (rows := file.metadata.row_group(groups[0]).num_rows) <= n_after:
+                n_after -= rows
+                del groups[0]
+            batches = file.iter_batches(batch_size=BATCH, row_groups=groups, use_threads=False)
+            say_batches(after(batches, n_after) if groups else ())
     except MemoryError:
         raise
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, KeyError, RecursionError) as error:
@@ -96,4 +112,4 @@ def main(path: str, mebibytes: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

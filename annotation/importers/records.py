@@ -173,3 +173,26 @@ class DatasetBundle:
     images: tuple[ImageRecord, ...] = ()
     remark: str = ""
     """What the reader has left out or hidden; follows the source where that is said."""
+    until: "ReadUntil | None" = None
+    """Of a part of a file, where the next one begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUntil:
+    """How far a file has been read in parts, and what its later rows have to know of earlier ones.
+
+    Attributes
+    ----------
+    row, line, offset : int
+        As in `files.FilePlace`.
+    n_left_out : int
+        Rows before that were left out.
+    declared : mapping
+        Criteria and categories, as `BundleBuilder.declared` gives them.
+    """
+
+    row: int
+    line: int
+    offset: int
+    n_left_out: int = 0
+    declared: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -3,19 +3,21 @@
 import csv
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.errors import Faults, ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
 from annotation.importers.files import (
     MAX_COLUMNS,
     MAX_LINE,
     MAX_NAME,
     Budget,
+    FilePlace,
     mebibytes,
     parse_json,
     read_document,
@@ -80,7 +82,8 @@ class Table:
     """A file that has been opened: the names in it, and its rows as they stand.
 
     `header_row` is None where the names are no row of the file; `first` are the rows that have been read for the
-    names; `native` makes values of cells once it is known what the columns mean.
+    names; `native` makes values of cells once it is known what the columns mean. `at` moves behind each row that is
+    taken of `rows`, to the first of `ends`.
     """
 
     header: tuple[str, ...]
@@ -89,10 +92,14 @@ class Table:
     rest: Iterator[Row]
     has_header: bool
     native: Callable[[Row, ColumnTypes], Row]
+    at: FilePlace | None = None
+    ends: deque[tuple[int, int, int]] = field(default_factory=deque)
 
     def rows(self, columns: ColumnTypes, faults: Faults) -> Iterator[Row]:
         """The rows with native values; one that has a wrong cell is a fault and is left out."""
         for row in chain(self.first, self.rest):
+            if self.at is not None:
+                self.at.row, self.at.line, self.at.offset = self.ends.popleft()
             read = faults.tried(partial(self.native, row, columns), row.data)
             if read is not None:
                 yield read
@@ -133,7 +140,13 @@ def plain_rows(path: Path, faults: Faults) -> Iterator[Row]:
 
 
 def table_open(
-    path: Path, faults: Faults, known: Callable[[str], bool] = never, *, each_row: bool = False
+    path: Path,
+    faults: Faults,
+    known: Callable[[str], bool] = never,
+    *,
+    each_row: bool = False,
+    any_size: bool = False,
+    at: FilePlace | None = None,
 ) -> Table:
     """Open a table by the file's extension.
 
@@ -143,30 +156,79 @@ def table_open(
         Names that help to tell what separates the cells of a CSV file.
     each_row
         For who keeps no rows: of a file of lines, what it may hold is counted for each row instead of all together.
+    any_size
+        The same of Parquet, of which a few kilobytes may unfold into anything: for files that somebody trusts.
+    at
+        Where the rows begin; it moves behind each row that is taken. The names are those of the file's beginning.
     """
-    readers: dict[str, Callable[[], Table]] = {
-        ".jsonl": lambda: _json_table(jsonl_rows(path, faults, each_row=each_row)),
-        ".ndjson": lambda: _json_table(jsonl_rows(path, faults, each_row=each_row)),
-        ".json": lambda: _json_table(_json_or_jsonl_rows(path, faults)),
-        ".csv": lambda: _csv_table(path, faults, known, each_row=each_row),
-        ".tsv": lambda: _csv_table(path, faults, known, each_row=each_row),
-        ".parquet": lambda: _parquet_table(path, faults),
-        ".pq": lambda: _parquet_table(path, faults),
-        ARROW: lambda: _parquet_table(path, faults),
-    }
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    if at is None or not at.row:
+        return _table(path, faults, known, each_row=each_row, any_size=any_size, at=at)
+    # What is wrong in the rows before has been said.
+    head = _table(path, LeftOutRows(lambda _: None), known, each_row=each_row, any_size=any_size)
+    columns = len(head.header)
+    ends: deque[tuple[int, int, int]] = deque()
+    reading = replace(at)
+    rows: Iterator[Row]
+    if path.suffix.lower() in CSV:
+        records = csv_records(path, faults, known, each_row=each_row, place=reading, width=columns)
+        rows = _csv_rows(path, list(head.header), records, faults)
+    elif path.suffix.lower() in PARQUET:
+        _, rows = parquet_header_and_rows(path, faults, any_size=any_size, after=at.row)
+    else:
+        rows = _json_or_jsonl_rows(path, faults, each_row=each_row, place=reading)
+    return replace(head, first=(), rest=_noted(rows, ends, reading), at=at, ends=ends)
+
+
+JSONL, JSON, CSV = (".jsonl", ".ndjson"), ".json", (".csv", ".tsv")
+PARQUET = (".parquet", ".pq", ARROW)
+
+
+def _table(
+    path: Path,
+    faults: Faults,
+    known: Callable[[str], bool],
+    *,
+    each_row: bool,
+    any_size: bool,
+    at: FilePlace | None = None,
+) -> Table:
+    """A table from its beginning."""
+    suffix = path.suffix.lower()
+    reading, ends = FilePlace(), deque[tuple[int, int, int]]()
+    header_row: int | None = None
+    header: Sequence[str] | None = None
+    native: Callable[[Row, ColumnTypes], Row] = lambda row, _columns: row  # noqa: E731  (as it stands)
+    if suffix in JSONL:
+        rows = jsonl_rows(path, faults, each_row=each_row, place=reading)
+    elif suffix == JSON:
+        rows = _json_or_jsonl_rows(path, faults, each_row=each_row, place=reading)
+    elif suffix in CSV:
+        header_row, header, rows = _csv_header_and_rows(path, faults, known, each_row=each_row, place=reading)
+        native = _native_row
+    elif suffix in PARQUET:
+        header, rows = parquet_header_and_rows(path, faults, any_size=any_size)
+        if len(header) > MAX_COLUMNS:
+            message = f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
+            raise ImportFileError(path, None, None, message)
+        native = _parquet_row
+    else:
         require_file(path)
+        suffixes = one_of((*JSONL, JSON, *CSV, *PARQUET))
         raise ImportFileError(
-            path, None, None, f"expected a file named {one_of(readers)}, found {quoted(path.suffix)}."
+            path, None, None, f"expected a file named {suffixes}, found {quoted(path.suffix)}."
         )
-    return reader()
-
-
-def _json_table(rows: Iterator[Row]) -> Table:
+    if at is not None:
+        rows = _noted(rows, ends, reading)
     first = tuple(islice(rows, HEAD))
-    header = tuple({name: None for row in first for name in row.data})
-    return Table(header, None, first, rows, has_header=False, native=lambda row, _columns: row)
+    names = {name: None for row in first for name in row.data} if header is None else header
+    return Table(tuple(names), header_row, first, rows, header is not None, native, at, ends)
+
+
+def _noted(rows: Iterator[Row], ends: deque[tuple[int, int, int]], reading: FilePlace) -> Iterator[Row]:
+    """The rows; where each ends is noted when it is read."""
+    for row in rows:
+        ends.append((row.origin.row, reading.line, reading.offset))
+        yield row
 
 
 def _known(row: Row, columns: ColumnTypes) -> Row:
@@ -176,10 +238,12 @@ def _known(row: Row, columns: ColumnTypes) -> Row:
     return row
 
 
-def jsonl_rows(path: Path, faults: Faults, *, each_row: bool = False) -> Iterator[Row]:
-    """One JSON object a line; empty lines are passed over; a row's number is its line."""
+def jsonl_rows(
+    path: Path, faults: Faults, *, each_row: bool = False, place: FilePlace | None = None
+) -> Iterator[Row]:
+    """One JSON object a line; empty lines are passed over; a row's number is its line. `place` as in `read_lines`."""
     budget = Budget(path, each_row=each_row)
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, place):
         if not line.strip():
             continue
         budget.spend(line, number)
@@ -188,12 +252,19 @@ def jsonl_rows(path: Path, faults: Faults, *, each_row: bool = False) -> Iterato
             yield row
 
 
-def _json_or_jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
-    """A JSON list of objects; what does not begin as a list is read as one object a line."""
+def _json_or_jsonl_rows(
+    path: Path, faults: Faults, *, each_row: bool = False, place: FilePlace | None = None
+) -> Iterator[Row]:
+    """A JSON list of objects; what does not begin as a list is read as one object a line.
+
+    `place` as in `read_lines`; of a list, its row alone counts.
+    """
     require_file(path)
     with path.open("rb") as file:
         begins = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return jsonl_rows(path, faults) if begins == b"{" else json_rows(path, faults)
+    if begins == b"{" or path.suffix.lower() in JSONL:
+        return jsonl_rows(path, faults, each_row=each_row, place=place)
+    return json_rows(path, faults, after=0 if place is None else place.row)
 
 
 def object_rows(path: Path, faults: Faults) -> Iterator[Row]:
@@ -205,14 +276,14 @@ def object_rows(path: Path, faults: Faults) -> Iterator[Row]:
     yield from _json_or_jsonl_rows(path, faults)
 
 
-def json_rows(path: Path, faults: Faults) -> Iterator[Row]:
-    """The objects of a JSON list; a row's number is its place in the list, from 1."""
+def json_rows(path: Path, faults: Faults, *, after: int = 0) -> Iterator[Row]:
+    """The objects of a JSON list after a row; a row's number is its place in the list, from 1."""
     document = read_document(path)
     if not isinstance(document, list):
         raise ImportFileError(path, None, None, "expected a JSON list of objects.")
     if not document:
         raise ImportFileError(path, None, None, "the list is empty; expected at least one object.")
-    for number, data in enumerate(document, start=1):
+    for number, data in enumerate(islice(document, after, None), start=after + 1):
         row = faults.tried(partial(_object, path, number, data), data)
         if row is not None:
             yield row
@@ -237,10 +308,19 @@ def csv_records(
     known: Callable[[str], bool] = never,
     *,
     each_row: bool = False,
+    place: FilePlace | None = None,
+    width: int = 0,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (row, cells), rows counted as a spreadsheet does: the header is row 1. Empty rows are skipped.
 
     Cells are separated by what separates the names of the header: a comma, a semicolon, a tab or a bar.
+
+    Parameters
+    ----------
+    place
+        As in `read_lines`.
+    width
+        Cells of a row, where the place is behind the header.
 
     Raises
     ------
@@ -251,15 +331,18 @@ def csv_records(
     csv.field_size_limit(MAX_LINE)
     faults = Faults(1) if faults is None else faults
     budget = Budget(path, each_row=each_row)
-    lines = _record_lines(path, budget)
+    begins_after = 0 if place is None else place.row
+    lines = _record_lines(path, budget, None if begins_after else place)
     first = []
     for line in lines:
         first.append(line)
         if line.strip():
             break
     delimiter = _delimiter(path, first[-1] if first else "", known)
+    if begins_after:
+        first, lines = [], _record_lines(path, budget, place)
     reader = csv.reader(chain(first, lines), strict=True, delimiter=delimiter)
-    number = width = 0
+    number = begins_after
     while True:
         number += 1
         try:
@@ -282,8 +365,8 @@ def csv_records(
         yield number, cells
 
 
-def _record_lines(path: Path, budget: Budget) -> Iterator[str]:
-    for number, line in read_lines(path):
+def _record_lines(path: Path, budget: Budget, place: FilePlace | None) -> Iterator[str]:
+    for number, line in read_lines(path, place):
         budget.spend(line, number)
         yield line
 
@@ -321,10 +404,15 @@ def csv_dicts(path: Path, check_header: Callable[[list[str]], None], faults: Fau
 
 
 def _csv_header_and_rows(
-    path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False
+    path: Path,
+    faults: Faults,
+    known: Callable[[str], bool],
+    *,
+    each_row: bool = False,
+    place: FilePlace | None = None,
 ) -> tuple[int, list[str], Iterator[Row]]:
     """The row of the header, the names in it, and the rows after it with all cells as text."""
-    records = csv_records(path, faults, known, each_row=each_row)
+    records = csv_records(path, faults, known, each_row=each_row, place=place)
     first = next(records, None)
     if first is None:
         raise ImportFileError(path, None, None, "the file is empty; expected a header and rows.")
@@ -369,12 +457,6 @@ def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int 
         raise ImportFileError(path, row, columns.any_of[0], f"{needed}; found {', '.join(header)[:200]}.")
 
 
-def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool], *, each_row: bool = False) -> Table:
-    number, header, rows = _csv_header_and_rows(path, faults, known, each_row=each_row)
-    first = tuple(islice(rows, HEAD))
-    return Table(tuple(header), number, first, rows, has_header=True, native=_native_row)
-
-
 def _native_row(row: Row, columns: ColumnTypes) -> Row:
     cells = {
         name: cell if cell and columns.is_plain(name) else _native(row, name, cell, columns)
@@ -397,15 +479,6 @@ def _native(row: Row, name: str, cell: str, columns: ColumnTypes) -> Any:
             number = float(cell)
             return int(number) if number.is_integer() and abs(number) < 2**53 else number
     return cell
-
-
-def _parquet_table(path: Path, faults: Faults) -> Table:
-    header, rows = parquet_header_and_rows(path, faults)
-    if len(header) > MAX_COLUMNS:
-        message = f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
-        raise ImportFileError(path, None, None, message)
-    first = tuple(islice(rows, HEAD))
-    return Table(tuple(header), None, first, rows, has_header=True, native=_parquet_row)
 
 
 def _parquet_row(row: Row, columns: ColumnTypes) -> Row:
