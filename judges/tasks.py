@@ -21,6 +21,7 @@ from django.conf import settings
 
 from annotation.services.images import image_files_tidy
 from annotation.services.leases import leases_reap
+from annotation.services.staged_imports import staged_tidy
 from annotation.services.studies import studies_close_due
 from annotation.services.webhooks import webhooks_start
 from judges.backends.warm import shutdown_all
@@ -46,6 +47,7 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     lambda: verdict_imports_start(stop_requested),
     lambda: dataset_imports_start(stop_requested),
     imports_tidy,
+    staged_tidy,
     lambda: webhooks_start(stop_requested),
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""

@@ -46,8 +46,8 @@ from annotation.selectors.datasets import (
 )
 from annotation.selectors.overview import labels_visible_to
 from annotation.services.criteria import criteria_add, criteria_set, criteria_sets
+from annotation.services.dataset_parts import ImportResult
 from annotation.services.datasets import (
-    ImportResult,
     dataset_document,
     dataset_import,
     dataset_lock,

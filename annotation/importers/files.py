@@ -118,7 +118,8 @@ def read_lines(path: Path, place: FilePlace | None = None) -> Iterator[tuple[int
     rest = b""
     try:
         with path.open("rb") as file:
-            file.seek(place.offset)
+            if place.offset:
+                file.seek(place.offset)
             while block := file.read(BLOCK):
                 if number == 0 and not rest:
                     size = len(block)

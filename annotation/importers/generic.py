@@ -256,7 +256,7 @@ def _read(
     rows, long = generic_rows(file, mapping, faults, each_row=each_row, any_size=any_size, at=at)
     if declares:
         declare(builder, mapping)
-    for raw in counted_rows(rows, progress):
+    for raw in counted_rows(rows, progress, after=0 if at is None else at.row):
         try:
             with builder.whole_row():
                 item_row_add(builder, raw(), long)

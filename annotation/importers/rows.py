@@ -132,10 +132,13 @@ class Row:
 
 
 def counted_rows(
-    rows: Iterable[T], progress: Progress | None, words: str = "rows", every: int = 10_000
+    rows: Iterable[T], progress: Progress | None, words: str = "rows", every: int = 10_000, after: int = 0
 ) -> Iterator[T]:
-    """The rows; `progress` is called with words and the number of rows so far, each time so many have been read."""
-    for number, row in enumerate(rows, start=1):
+    """The rows; `progress` is called with words and the number of rows so far, each time so many have been read.
+
+    `after` is how many were read before.
+    """
+    for number, row in enumerate(rows, start=after + 1):
         yield row
         if progress is not None and number % every == 0:
             progress(words, number)

@@ -13,6 +13,7 @@ from annotation.models.datasets import (
     Kind,
     Response,
     Split,
+    StagedImport,
 )
 from annotation.models.entry import PlatformEvent, PlatformLink
 from annotation.models.notes import ItemNote

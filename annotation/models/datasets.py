@@ -35,6 +35,13 @@ class Split(models.TextChoices):
     PRIVATE = "private", "Private"
 
 
+class DatasetManager(models.Manager["Dataset"]):
+    """The datasets that there are for everything else: without those whose file is still being imported."""
+
+    def get_queryset(self) -> "models.QuerySet[Dataset]":
+        return super().get_queryset().filter(is_staged=False)
+
+
 class Dataset(models.Model):
     """A collection of items with a source, a licence and a split. Items of a private one never leave the site."""
 
@@ -64,6 +71,14 @@ class Dataset(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="datasets"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    is_staged = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Its file is still being imported: nothing of it exists for anybody until all of it is in.",
+    )
+
+    objects = DatasetManager()
+    with_staged = models.Manager["Dataset"]()
 
     class Meta:
         ordering = ["name"]
@@ -113,6 +128,41 @@ class DatasetVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dataset_id}/{self.number}"
+
+
+class StagedImport(models.Model):
+    """An import of a large file into a dataset that it makes: how much of the file is stored, part by part.
+
+    Each part is stored in one transaction with the place in the file behind it. Until the last one is, the dataset is
+    staged, which is to say that nothing reads it.
+    """
+
+    dataset = models.OneToOneField(Dataset, on_delete=models.CASCADE, related_name="staged_import")
+    file = models.CharField(max_length=200, help_text="The name of the file.")
+    key = models.CharField(max_length=64, help_text="Hash of the file and of how it is read.")
+    job = models.CharField(
+        max_length=40, blank=True, help_text="What it is done for; empty for the command line."
+    )
+    claim = models.CharField(
+        max_length=32,
+        blank=True,
+        help_text="Of the process that stores parts; it changes when another goes on.",
+    )
+    is_given_up = models.BooleanField(default=False, help_text="What it has stored is being removed.")
+    row = models.PositiveBigIntegerField(default=0)
+    line = models.PositiveBigIntegerField(default=0)
+    offset = models.PositiveBigIntegerField(default=0)
+    n_left_out = models.PositiveBigIntegerField(default=0)
+    declared = models.JSONField(default=dict, blank=True, help_text="What rows have declared for later ones.")
+    counted = models.JSONField(default=dict, blank=True, help_text="How much the parts had and made.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField(help_text="When the last part was stored.")
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.file} into {self.dataset_id}"
 
 
 class Instruction(models.Model):

@@ -32,6 +32,8 @@ class ImportTarget:
         There is one part: it is held against all rows of the dataset instead of those that it names.
     instructions, items
         Primary keys by external id, of what earlier parts made.
+    named_items
+        The ids that the parts of a new version have named.
     """
 
     dataset: Dataset
@@ -43,6 +45,7 @@ class ImportTarget:
     annotators: dict[str, tuple[int, bool]] | None = None
     instructions: KeyStore = field(default_factory=KeyStore)
     items: KeyStore = field(default_factory=KeyStore)
+    named_items: KeyStore = field(default_factory=KeyStore)
 
     def __post_init__(self) -> None:
         self.since_version = self.since_version or (1 if self.is_created else self.dataset.version + 1)
@@ -57,6 +60,15 @@ class ImportTarget:
         """Note what this part has made, if a later one has to know."""
         if self.is_created and not self.is_whole:
             store.add(made.items())
+
+    def missing(self) -> Iterator[list[int]]:
+        """Items of the dataset that no part of a new version has named, in batches of primary keys."""
+        rows = Item.objects.current().filter(dataset=self.dataset, since_version__lt=self.since_version)
+        there = rows.values_list("external_id", "pk").iterator(chunk_size=BATCH)
+        for batch in batched(there, BATCH):
+            named = self.named_items.found([external_id for external_id, _ in batch])
+            if gone := [pk for external_id, pk in batch if external_id not in named]:
+                yield gone
 
     def named(self, rows: QuerySet[M], names: Sequence[str], made: KeyStore) -> Iterator[QuerySet[M]]:
         """The stored rows of these external ids, in batches; of a whole file all of the dataset's.
@@ -102,7 +114,6 @@ class DatasetComparison:
         self.replaced: dict[str, int] = {}
         self.retired: list[int] = []
         self.n_removed = 0
-        self._changed_instructions: set[str] = set()
         self._faults = faults
         if target.is_empty:
             self.new = list(bundle.items)
@@ -123,8 +134,8 @@ class DatasetComparison:
                 items, [record.external_id for record in self.bundle.items], target.items
             )
             for external_id, *rest in rows.values_list(
-                *("external_id", "pk", "position", "kind", "instruction__external_id"),
-                *("gold", "metadata", "explanation"),
+                *("external_id", "pk", "position", "instruction_id", "since_version"),
+                *("kind", "instruction__external_id", "gold", "metadata", "explanation"),
             )
         }
         responses: dict[int, list[str]] = defaultdict(list)
@@ -137,9 +148,10 @@ class DatasetComparison:
             if known is None:
                 self.new.append(record)
                 continue
-            pk, position, *before = known
-            if target.new_version:
-                if record.instruction in self._changed_instructions or not _is_item(
+            pk, position, instruction_id, since, *before = known
+            # What an earlier part of the file has made it may not say otherwise.
+            if target.new_version and since < target.since_version:
+                if instruction_id != self.instruction_ids.get(record.instruction) or not _is_item(
                     record, before, responses[pk]
                 ):
                     self.replaced[record.external_id] = position
@@ -150,9 +162,13 @@ class DatasetComparison:
                 with self._faults:
                     self._refuse_difference(record, pk, before, responses[pk])
             self.item_ids[record.external_id] = pk
-        if target.new_version:
+        if not target.new_version:
+            return
+        if target.is_whole:
             self.n_removed = len(stored)
             self.retired += [pk for pk, *_ in stored.values()]
+        else:
+            target.named_items.add((record.external_id, 1) for record in self.bundle.items)
 
     def _refuse_difference(
         self, record: ItemRecord, pk: int, before: Sequence[Any], responses: Sequence[str]
@@ -179,9 +195,9 @@ class DatasetComparison:
         latest = {  # of one id the last counts
             key: (pk, values)
             for rows in target.named(instructions, list(self.instructions), target.instructions)
-            for pk, key, *values in rows.values_list("pk", "external_id", *INSTRUCTION_FIELDS).iterator(
-                chunk_size=BATCH
-            )
+            for pk, key, *values in rows.values_list(
+                "pk", "external_id", "since_version", *INSTRUCTION_FIELDS
+            ).iterator(chunk_size=BATCH)
         }
         stored_aspects: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         known = Aspect.objects.filter(instruction__dataset=target.dataset).order_by(
@@ -190,18 +206,18 @@ class DatasetComparison:
         for rows in target.keyed(known, "instruction__pk", [pk for pk, _ in latest.values()]):
             for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
                 stored_aspects[pk].append(tuple(rest))
-        for key, (pk, values) in latest.items():
+        for key, (pk, (since, *values)) in latest.items():
             offered = self.instructions.get(key)
             if offered is None:
                 continue
-            if target.new_version and not (
+            is_replaceable = target.new_version and since < target.since_version
+            if is_replaceable and not (
                 all(
                     same(value, getattr(offered, name))
                     for name, value in zip(INSTRUCTION_FIELDS, values, strict=True)
                 )
                 and same(stored_aspects[pk], aspects[key])
             ):
-                self._changed_instructions.add(key)
                 continue
             self.instruction_ids[key] = pk
             with self._faults:

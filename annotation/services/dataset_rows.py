@@ -54,34 +54,30 @@ class ImportRun:
         self._stored_items: set[int] = set()
         self._faults = Faults()
 
-    def compare(self) -> int:
-        """Hold the items against what is stored, and store nothing; how many are new.
+    def compare(self) -> DatasetComparison:
+        """Hold the items against what is stored, and store nothing.
 
         Raises
         ------
         ImportFileError
             They contradict it.
         """
-        return len(self._comparison().new) - self.n_changed
+        found = DatasetComparison(self.target, self.bundle, self._faults)
+        self._faults.check()
+        self.n_changed, self.n_removed = len(found.replaced), found.n_removed
+        return found
 
     def store(self) -> None:
         self._store_criteria()
         self._store_categories()
-        found = self._comparison()
+        found = self.compare()
         for batch in batched(found.retired, BATCH):
-            # They stay in the versions up to now.
-            Item.objects.filter(pk__in=batch).update(until_version=self.target.since_version)
+            items_retire(self.target, batch)
         self._store_instructions(found)
         self._store_responses(found)
         self._store_items(found)
         self._store_images()
         self._store_labels()
-
-    def _comparison(self) -> DatasetComparison:
-        found = DatasetComparison(self.target, self.bundle, self._faults)
-        self._faults.check()
-        self.n_changed, self.n_removed = len(found.replaced), found.n_removed
-        return found
 
     # --- criteria ------------------------------------------------------------------------------------------
 
@@ -329,6 +325,11 @@ class ImportRun:
 
     def _contradiction(self, record: Any, field: str, before: object, now: object) -> None:
         refuse_contradiction(self.dataset, record, field, before, now)
+
+
+def items_retire(target: ImportTarget, keys: Sequence[int]) -> int:
+    """Take items out of the version that an import makes; they stay in those up to now. Returns how many."""
+    return Item.objects.filter(pk__among=keys).update(until_version=target.since_version)
 
 
 def _position(found: DatasetComparison, record: ItemRecord, added: "count[int]") -> int:

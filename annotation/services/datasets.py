@@ -2,21 +2,22 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from annotation.importers import DatasetBundle, LabelRecord
+from annotation.importers.keys import KeyStore
 from annotation.models import Dataset, DatasetVersion, Split, User
 from annotation.services.dataset_comparison import ImportTarget
+from annotation.services.dataset_parts import COUNTED, ImportResult, PartsTaken
 from annotation.services.dataset_rows import ImportRun
-from annotation.services.dataset_versions import dataset_raise, version_note
+from annotation.services.dataset_versions import dataset_raise
+from annotation.services.staged_imports import staged_find
 from web.bulk import foreign_keys_check_at_once
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -26,84 +27,26 @@ class DatasetImportError(Exception):
     """An import that is refused for what was asked, not for what is in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """What an import did. `items`, `gold` and `subsets` count the file; `labels` its labels.
-
-    `instructions` counts those of the file that stand alone, without an item.
-    """
-
-    dataset: Dataset
-    created: bool
-    items: int
-    items_created: int
-    gold: int
-    subsets: int
-    labels: int
-    labels_created: int
-    criteria_created: int = 0
-    instructions: int = 0
-    instructions_created: int = 0
-    items_changed: int = 0
-    items_removed: int = 0
-    rows_left_out: int = 0
-
-    @property
-    def changed(self) -> bool:
-        return self.created or bool(
-            self.items_created
-            or self.items_changed
-            or self.items_removed
-            or self.labels_created
-            or self.criteria_created
-            or self.instructions_created
-        )
-
-    def summary(self) -> str:
-        """One line for a terminal."""
-        left_out = f" {count(self.rows_left_out, 'row')} left out." if self.rows_left_out else ""
-        return f"{self._summary()}{left_out}"
-
-    def _summary(self) -> str:
-        name = self.dataset.name
-        if self.instructions and not self.items:
-            return f"{name}: {self._instructions_words()}"
-        if not self.changed:
-            return f"{name}: unchanged: {count(self.items, 'item')}, {count(self.labels, 'label')}."
-        subsets = f" in {count(self.subsets, 'subset')}" if self.subsets else ""
-        all_of_it = (
-            f"{count(self.items, 'item')}{subsets}, {self.gold:,} gold; {count(self.labels, 'label')}."
-        )
-        if self.created:
-            return f"{name}: {all_of_it} Created."
-        done = [f"Added {count(self.items_created, 'item')} and {count(self.labels_created, 'label')}"]
-        if self.items_changed or self.items_removed:
-            done += [
-                f"changed {count(self.items_changed, 'item')}, removed {count(self.items_removed, 'item')}"
-            ]
-        return f"{name}: {all_of_it} {'; '.join(done)}; now version {self.dataset.version}."
-
-    def _instructions_words(self) -> str:
-        alone = f"{count(self.instructions, 'instruction')} without an item."
-        if not self.changed:
-            return f"unchanged: {alone}"
-        if self.created:
-            return f"{alone} Created."
-        added = count(self.instructions_created, "instruction")
-        return f"{alone} Added {added}; now version {self.dataset.version}."
-
-
 def _count(number: int | Callable[[], int]) -> int:
     return number if isinstance(number, int) else number()
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def dataset_import(*, bundle: DatasetBundle, **options: Any) -> ImportResult:
     """Bring a bundle into a dataset: `dataset_import_parts` with one part."""
     return dataset_import_parts(parts=[bundle], **options)
+
+
+def settings_check(name: str, *, title: str | None, split: str | None, licence: str | None) -> None:
+    """Raise a DatasetImportError for a name that is none, or settings that no dataset can have."""
+    if not NAME.match(name):
+        raise DatasetImportError(
+            f"{name!r} isn't a valid dataset name: expected 1 to 64 letters, digits, hyphens and underscores."
+        )
+    if split is not None and split not in Split.values:
+        raise DatasetImportError(f"split: expected {', '.join(Split.values)}, found {split!r}.")
+    for setting, value, limit in (("title", title, 200), ("licence", licence, 100)):
+        if value is not None and (len(value) > limit or "\x00" in value):
+            raise DatasetImportError(f"{setting}: expected at most {limit} characters of text.")
 
 
 @transaction.atomic
@@ -136,9 +79,8 @@ def dataset_import_parts(
     Parameters
     ----------
     new_version
-        The bundle, which has to be one part, is the dataset from now on: what it says of an item replaces what is
-        stored, and items that it lacks are removed. Earlier versions keep theirs, with the labels that were given on
-        them.
+        The parts are the dataset from now on: what they say of an item replaces what is stored, and items that they
+        lack are removed. Earlier versions keep theirs, with the labels that were given on them.
     by
         Who imports; the version says so.
     mapping
@@ -157,111 +99,95 @@ def dataset_import_parts(
     DatasetImportError
         A name that is none, or settings that contradict those of the existing dataset.
     """
-    if not NAME.match(name):
-        raise DatasetImportError(
-            f"{name!r} isn't a valid dataset name: expected 1 to 64 letters, digits, hyphens and underscores."
-        )
-    if split is not None and split not in Split.values:
-        raise DatasetImportError(f"split: expected {', '.join(Split.values)}, found {split!r}.")
-    for setting, value, limit in (("title", title, 200), ("licence", licence, 100)):
-        if value is not None and (len(value) > limit or "\x00" in value):
-            raise DatasetImportError(f"{setting}: expected at most {limit} characters of text.")
+    settings_check(name, title=title, split=split, licence=licence)
     asked = {"title": title, "split": split, "licence": licence, "description": description}
     given = {setting: value for setting, value in asked.items() if value is not None}
     coming = iter(parts)
     first = next(coming)  # which may refuse the file before there is a dataset
     defaults = {"title": name, "owner": owner, "source": (source or first.source)[:300]} | given
-    found, created = Dataset.objects.get_or_create(name=name, defaults=defaults)
+    try:
+        found, created = Dataset.objects.get_or_create(name=name, defaults=defaults)
+    except IntegrityError:  # one whose import isn't finished has the name
+        raise DatasetImportError(_unfinished_words(name, owner)) from None
     # Two imports of one name take turns from here on; the second sees what the first has stored.
     dataset = dataset_lock(dataset_id=found.pk)
     if not created:
-        _refuse_other_settings(dataset, given, owner)
-    counts: Counter[str] = Counter()
-    subsets: set[str] = set()
-    categories_changed = has_verdicts = False
+        refuse_other_settings(dataset, given, owner)
     following = next(coming, None)
-    is_part = following is not None
-    if is_part and new_version:
-        raise DatasetImportError("a file that is read in parts can't be a dataset's next version.")
-    part: DatasetBundle | None = first
-    target = ImportTarget(dataset, is_created=created, is_whole=not is_part, new_version=new_version)
+    is_whole = following is None
+    target = ImportTarget(dataset, is_created=created, is_whole=is_whole, new_version=new_version)
+    # Of a part nobody knows how many are to come.
+    taken = PartsTaken(target, progress=progress if is_whole else None, took=took)
     foreign_keys_check_at_once()
+    part: DatasetBundle | None = first
+    has_verdicts = False
     while part is not None:
-        # Of a part nobody knows how many are to come.
-        run = ImportRun(target, part, None if is_part else progress)
-        run.store()
-        if took is not None:
-            took(dataset, part)
-        alone = {record.key for record in part.instructions} - {item.instruction for item in part.items}
-        counts.update(
-            items=len(part.items),
-            items_created=run.created["items"],
-            gold=sum(item.gold is not None for item in part.items),
-            labels=len(part.labels),
-            labels_created=run.created["labels"],
-            criteria_created=run.created["criteria"],
-            instructions=len(alone),
-            instructions_created=run.created["instructions"] if alone else 0,
-            items_changed=run.n_changed,
-            items_removed=run.n_removed,
-        )
-        subsets |= {instruction.subset for instruction in part.instructions} - {""}
-        categories_changed |= bool(run.created["categories"])
+        taken.take(part)
         has_verdicts |= bool(part.verdicts)
         part, following = following, next(coming, None)
-    result = ImportResult(
-        dataset=dataset, created=created, subsets=len(subsets), rows_left_out=_count(rows_left_out), **counts
+    if target.new_version and not is_whole:
+        taken.remove_missing()
+    return taken.finish(
+        n_subsets=len(taken.subsets),
+        by=by or owner,
+        source=source or first.source,
+        mapping=mapping,
+        rows_left_out=_count(rows_left_out),
+        file_hash="" if has_verdicts else file_hash,
     )
-    if mapping is not None and dataset.mapping != mapping:
-        dataset.mapping = dict(mapping)
-        dataset.save(update_fields=["mapping"])
-    if result.changed or categories_changed:
-        note = version_note if created else dataset_raise
-        note(
-            dataset=dataset,
-            by=by or owner,
-            source=source or first.source,
-            items_added=result.items_created,
-            items_changed=result.items_changed,
-            items_removed=result.items_removed,
-            labels_added=result.labels_created,
-            rows_left_out=result.rows_left_out,
-            file_hash="" if has_verdicts else file_hash,
-            counted={name: getattr(result, name) for name in COUNTED},
-        )
-    return result
 
 
-@dataclass(frozen=True, slots=True)
 class ImportCheck:
-    """What an import would do to the items of a dataset; `exists` is whether it is there already."""
+    """What an import would do to the items of a dataset, part by part; nothing is stored.
 
-    exists: bool
-    items_added: int
-    items_changed: int = 0
-    items_removed: int = 0
-
-
-def dataset_check(*, bundle: DatasetBundle, name: str, owner: User, new_version: bool = False) -> ImportCheck:
-    """Hold the items of a bundle against what is stored, and store nothing.
+    Attributes
+    ----------
+    exists : bool
+        There is a dataset of this name.
+    items_added, items_changed, items_removed : int
+        Of the parts so far; what a new version removes is known once `finish` was called.
 
     Raises
     ------
-    ImportFileError
-        An item contradicts what is stored. Labels are held against the stored ones when they are stored.
     DatasetImportError
         The name is another's.
     """
-    dataset = Dataset.objects.filter(name=name).first()
-    if dataset is None:
-        return ImportCheck(False, len(bundle.items))
-    _refuse_other_settings(dataset, {}, owner)
-    run = ImportRun(ImportTarget(dataset, new_version=new_version), bundle)
-    return ImportCheck(True, run.compare(), run.n_changed, run.n_removed)
 
+    def __init__(self, *, name: str, owner: User, new_version: bool = False) -> None:
+        dataset = Dataset.objects.filter(name=name).first()
+        self.exists = dataset is not None
+        self.items_added = self.items_changed = self.items_removed = 0
+        self._seen = KeyStore()
+        self._target: ImportTarget | None = None
+        if dataset is not None:
+            refuse_other_settings(dataset, {}, owner)
+            self._target = ImportTarget(dataset, is_whole=False, new_version=new_version)
+        elif Dataset.with_staged.filter(name=name).exclude(owner=owner).exists():
+            raise DatasetImportError(_unfinished_words(name, owner))
 
-COUNTED = ("items", "gold", "subsets", "labels", "instructions")
-"""What `ImportResult` counts of a file."""
+    def part(self, bundle: DatasetBundle) -> None:
+        """Hold the items of a part against what is stored.
+
+        Raises
+        ------
+        ImportFileError
+            An item contradicts it. Labels are held against the stored ones when they are stored.
+        """
+        new, replaced = bundle.items, dict[str, int]()
+        if self._target is not None:
+            found = ImportRun(self._target, bundle).compare()
+            new, replaced = tuple(found.new), found.replaced
+        seen = self._seen.found([item.external_id for item in new])
+        names = {item.external_id for item in new} - seen.keys()
+        n_changed = len(names & replaced.keys())
+        self.items_changed += n_changed
+        self.items_added += len(names) - n_changed
+        self._seen.add((name, 1) for name in names)
+
+    def finish(self) -> None:
+        """All parts were there."""
+        if self._target is not None and self._target.new_version:
+            self.items_removed = sum(map(len, self._target.missing()))
 
 
 def file_hash(path: Path, *how: object) -> str:
@@ -347,7 +273,14 @@ def dataset_lock(*, dataset_id: int, no_key: bool = False) -> Dataset:
     return Dataset.objects.select_for_update(no_key=no_key).get(pk=dataset_id)
 
 
-def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
+def _unfinished_words(name: str, owner: User | None) -> str:
+    row = staged_find(name)
+    if row is None or (owner is not None and row.dataset.owner_id != owner.pk):
+        return f"the name {name!r} is taken; choose another one."
+    return f"an import of {row.file} into {name!r} isn't finished. Continue it or give it up first."
+
+
+def refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
     # First whose it is: what its settings are is nothing for somebody who may not even see it.
     if owner is not None and dataset.owner_id != owner.pk:
         raise DatasetImportError(f"the name {dataset.name!r} is taken; choose another one.")

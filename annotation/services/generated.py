@@ -10,7 +10,8 @@ from annotation.importers import DatasetBundle, InstructionRecord, ItemRecord, O
 from annotation.importers.build import content_key
 from annotation.kinds import PAIRWISE
 from annotation.models import Dataset, Instruction, User
-from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import
+from annotation.services.dataset_parts import ImportResult
+from annotation.services.datasets import DatasetImportError, dataset_import
 
 BATCH = 2000
 MAX_SOURCE = 300

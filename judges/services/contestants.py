@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from annotation.domain.sampling import seeded_hash
 from annotation.importers.build import content_key
 from annotation.selectors.instructions import InstructionFacts, instruction_facts, system_responses
-from annotation.services.datasets import DatasetImportError, count
+from annotation.services.dataset_parts import count
+from annotation.services.datasets import DatasetImportError
 from annotation.services.generated import GeneratedPair, pairs_store
 from judges.models import Generation, Judge, ParseStatus
 

@@ -8,8 +8,8 @@ items as annotators would see them.
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -22,9 +22,12 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from annotation.importers import DatasetBundle, ImportFileError
+from annotation.importers.ahead import read_ahead
+from annotation.importers.build import ReadStart
 from annotation.importers.errors import Faults, LeftOutRows, errors_of
 from annotation.importers.guessing import TableLook, table_look
-from annotation.importers.images import read_generic_with_images, table_and_images
+from annotation.importers.images import read_generic_parts_with_images, table_and_images
+from annotation.importers.keys import KeyStore
 from annotation.importers.mapping import TableMapping, mapping_of
 from annotation.importers.preview import items_shown, shown_document, shown_of
 from annotation.importers.rating_scales import scale_text
@@ -32,15 +35,17 @@ from annotation.kinds.shown import ShownItem
 from annotation.models import User
 from annotation.selectors.datasets import dataset_exists, mapping_kept
 from annotation.services.criteria import criteria_set
+from annotation.services.dataset_parts import ImportResult
 from annotation.services.datasets import (
     DatasetImportError,
     ImportCheck,
-    dataset_check,
     file_hash,
     import_repeated,
 )
 from annotation.services.images import image_folder
+from annotation.services.staged_imports import staged_give_up, staged_of_job
 from judges.models import WAITING_IMPORT, DatasetImport, ImportState
+from judges.services.file_imports import file_import
 from judges.services.heartbeat import Heartbeat, InterruptedJob
 from judges.services.import_files import (
     ImportQueue,
@@ -49,7 +54,7 @@ from judges.services.import_files import (
     path_of,
     waiting_check,
 )
-from judges.services.judgments import bundle_import
+from judges.services.judgments import JudgmentsResult
 from judges.services.waking import wakeups_send
 
 AT_ONCE = 2**18
@@ -128,6 +133,7 @@ def dataset_import_confirm(*, job: DatasetImport, skip_bad_rows: bool) -> bool:
 def dataset_import_delete(*, job: DatasetImport) -> bool:
     """Forget a file; a worker that reads it notices soon, and stores nothing. What is stored stays."""
     n, _ = DatasetImport.objects.filter(pk=job.pk).delete()
+    _give_up(job)
     files_forget(job)
     return bool(n)
 
@@ -185,31 +191,35 @@ def _read(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat) -
 
 
 def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
-    """Read the whole file by its mapping, or by what is guessed, and say what is in it."""
+    """Read the whole file by its mapping, or by what is guessed, part by part, and say what is in it."""
     with _named(job), table_and_images(path_of(job)) as (table, _):
         look = table_look(table, _saved(job))
     mapping = mapping_of(job.mapping) if job.mapping else look.guess
     refused: list[ImportFileError] = []
-    bundle: DatasetBundle | None = None
-    with _left_out(job, most=MOST_ERRORS) as faults:
-        try:
-            bundle = _bundle(job, mapping, faults, heart)
-        except ImportFileError as error:
-            refused += errors_of(error)
+    file = FileLook()
     check: ImportCheck | None = None
-    if bundle is not None:
+    try:
+        check = ImportCheck(name=job.dataset_name, owner=job.requested_by, new_version=job.is_new_version)
+    except DatasetImportError as error:
+        refused.append(ImportFileError(job.name, None, "name", str(error)))
+    with (
+        _left_out(job, None, most=MOST_ERRORS) as faults,
+        closing(_parts(job, mapping, faults, heart)) as parts,
+    ):
         try:
-            check = dataset_check(
-                bundle=bundle, name=job.dataset_name, owner=job.requested_by, new_version=job.is_new_version
-            )
+            for part in parts:
+                file.part(part)
+                if check is not None and not refused:
+                    refused += _contradictions(check, part)
         except ImportFileError as error:
+            file.is_whole = False
             refused += errors_of(error)
-        except DatasetImportError as error:
-            refused.append(ImportFileError(job.name, None, "name", str(error)))
-        for one in refused:
-            one.file = job.name
-        shown = [(name, shown_document(item)) for name, item in items_shown(bundle, PREVIEWED)]
-        path_of(job, PREVIEW).write_text(json.dumps(shown), encoding="utf-8")
+    if check is not None:
+        check.finish()
+    for one in refused:
+        one.file = job.name
+    if file.is_whole:
+        path_of(job, PREVIEW).write_text(json.dumps(file.shown), encoding="utf-8")
     else:
         path_of(job, PREVIEW).unlink(missing_ok=True)
     return {
@@ -218,28 +228,70 @@ def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
         "mapping": mapping.document(),
         "n_errors": faults.n,
         "errors": [{"row": one.row, "field": one.field, "message": one.message} for one in refused],
-        "found": _found(look, bundle, check),
+        "found": _found(look, file, None if refused else check),
     }
 
 
-def _found(look: TableLook, bundle: DatasetBundle | None, check: ImportCheck | None) -> dict[str, Any]:
+def _contradictions(check: ImportCheck, part: DatasetBundle) -> tuple[ImportFileError, ...]:
+    try:
+        check.part(part)
+    except ImportFileError as error:
+        return errors_of(error)
+    return ()
+
+
+class FileLook:
+    """What is in a file, part by part: how much of what, and its first items as annotators would see them."""
+
+    def __init__(self) -> None:
+        self.is_whole = True
+        self.counts: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.shown: list[tuple[str, dict[str, Any]]] = []
+        self._annotators: set[str] = set()
+        self._judges: set[str] = set()
+        self._items, self._instructions = KeyStore(), KeyStore()
+
+    def part(self, bundle: DatasetBundle) -> None:
+        """Count a part. An item, or an instruction, that comes again counts once."""
+        known = self._items.found([item.external_id for item in bundle.items])
+        items = [item for item in bundle.items if item.external_id not in known]
+        instructions = {one.key for one in bundle.instructions}
+        instructions -= self._instructions.found(instructions).keys()
+        self._items.add((item.external_id, 1) for item in items)
+        self._instructions.add((key, 1) for key in instructions)
+        if len(self.shown) < PREVIEWED:
+            more = items_shown(bundle, PREVIEWED - len(self.shown))
+            self.shown += [(name, shown_document(item)) for name, item in more]
+        self.kinds.update(item.kind for item in items)
+        self.counts.update(
+            n_items=len(items),
+            instructions=len(instructions),
+            gold=sum(item.gold is not None for item in items),
+            labels=len(bundle.labels),
+            verdicts=len(bundle.verdicts),
+        )
+        self._annotators |= {one.annotator for one in bundle.labels}
+        self._judges |= {one.judge for one in bundle.verdicts}
+
+    def document(self) -> dict[str, Any]:
+        return {
+            **self.counts,
+            "kinds": self.kinds,
+            "annotators": len(self._annotators),
+            "judges": len(self._judges),
+        }
+
+
+def _found(look: TableLook, file: FileLook, check: ImportCheck | None) -> dict[str, Any]:
     columns = [
         {"name": one.name, "samples": one.samples} | ({"scale": scale_text(one.scale)} if one.scale else {})
         for one in look.columns
     ]
     found: dict[str, Any] = {"columns": columns}
-    if bundle is not None:
-        found |= {
-            "n_items": len(bundle.items),
-            "instructions": len(bundle.instructions),
-            "kinds": Counter(item.kind for item in bundle.items),
-            "gold": sum(item.gold is not None for item in bundle.items),
-            "labels": len(bundle.labels),
-            "annotators": len({one.annotator for one in bundle.labels}),
-            "verdicts": len(bundle.verdicts),
-            "judges": len({one.judge for one in bundle.verdicts}),
-        }
-    if check is not None:
+    if file.is_whole:
+        found |= file.document()
+    if file.is_whole and check is not None:
         found |= {
             "exists": check.exists,
             "added": check.items_added,
@@ -257,32 +309,52 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
         now = {"state": ImportState.DONE, "dataset": known.dataset, "finished_at": timezone.now(), "step": ""}
         mine.update(owner="", lease_until=None, notes=[known.summary()], **now)
         return {}
-    with _left_out(job) as left:
-        bundle = _bundle(job, mapping, left if job.skip_bad_rows else Faults(), heart)
-    total = len(bundle.items) + len(bundle.labels)
+    left: LeftOutRows | None = None
+    before = 0
+
+    def read(start: ReadStart | None) -> Generator[DatasetBundle, None, None]:
+        nonlocal left, before
+        before = 0 if start is None else start.until.n_left_out
+        with _left_out(job, start) as left:
+            faults = left if job.skip_bad_rows else Faults()
+            yield from read_ahead(_parts(job, mapping, faults, heart, start))
+
+    def n_left_out() -> int:
+        return before + (0 if left is None else left.n)
+
+    def stored(row: int, _offset: int) -> None:
+        # A worker that is lost later is not lost by this part.
+        mine.update(attempts=1)
+        heart.tell(f"{row:,} rows stored", row, job.found.get("n_rows", 0))
+
+    def finished(imported: ImportResult, judged: JudgmentsResult | None) -> None:
+        notes = [imported.summary(), *([judged.summary()] if judged is not None else [])]
+        now = {"state": ImportState.DONE, "finished_at": timezone.now(), "step": "", "notes": notes}
+        n_errors = imported.rows_left_out
+        # With the items or not at all: a worker that lost the row has stored nothing.
+        if not mine.update(owner="", lease_until=None, dataset=imported.dataset, n_errors=n_errors, **now):
+            raise InterruptedJob
+
     is_new = not dataset_exists(job.dataset_name)
     try:
-        with transaction.atomic():
-            imported, judged = bundle_import(
-                bundle=bundle,
-                name=job.dataset_name,
-                source="generic",
-                made_of=f"generic: {job.name}",
-                title=(job.title or None) if is_new else None,
-                split=job.split if is_new else None,
-                licence=(job.licence or None) if is_new else None,
-                owner=job.requested_by,
-                new_version=job.is_new_version,
-                mapping=mapping.document(),
-                rows_left_out=left.n,
-                file_hash=digest,
-                progress=lambda what, done: heart.tell(f"{done:,} {what} stored", done, total),
-            )
-            notes = [imported.summary(), *([judged.summary()] if judged is not None else [])]
-            now = {"state": ImportState.DONE, "finished_at": timezone.now(), "step": "", "notes": notes}
-            # With the items or not at all: a worker that lost the row has stored nothing.
-            if not mine.update(owner="", lease_until=None, dataset=imported.dataset, n_errors=left.n, **now):
-                raise InterruptedJob
+        file_import(
+            read=read,
+            name=job.dataset_name,
+            source="generic",
+            file=job.name,
+            key=digest,
+            job=_job_name(job),
+            made_of=f"generic: {job.name}",
+            title=(job.title or None) if is_new else None,
+            split=job.split if is_new else None,
+            licence=(job.licence or None) if is_new else None,
+            owner=job.requested_by,
+            new_version=job.is_new_version,
+            mapping=mapping.document(),
+            rows_left_out=n_left_out,
+            stored=stored,
+            finished=finished,
+        )
     except ImportFileError as error:
         for one in {error, *errors_of(error)}:
             one.file = job.name
@@ -293,15 +365,31 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
     return {}
 
 
-def _bundle(job: DatasetImport, mapping: TableMapping, faults: Faults, heart: Heartbeat) -> DatasetBundle:
+def _job_name(job: DatasetImport) -> str:
+    return f"dataset import {job.pk}"
+
+
+def _give_up(job: DatasetImport) -> None:
+    """Have what an import that ended has stored removed, if it wasn't finished."""
+    staged_give_up(*staged_of_job(_job_name(job)))
+
+
+def _parts(
+    job: DatasetImport,
+    mapping: TableMapping,
+    faults: Faults,
+    heart: Heartbeat,
+    start: ReadStart | None = None,
+) -> Generator[DatasetBundle, None, None]:
     def progress(_: str, done: int) -> None:
         heart.tell(f"{done:,} rows read", 0, 0)
 
     criteria = criteria_set(job.criteria) if job.criteria else ()
     with _named(job):
-        return read_generic_with_images(
-            path_of(job), image_folder(), progress=progress, criteria=criteria, mapping=mapping, faults=faults
-        )
+        yield from read_generic_parts_with_images(
+            path_of(job), image_folder(), progress=progress, criteria=criteria, mapping=mapping, faults=faults,
+            start=start,
+        )  # fmt: skip
 
 
 def _saved(job: DatasetImport) -> TableMapping | None:
@@ -311,10 +399,22 @@ def _saved(job: DatasetImport) -> TableMapping | None:
 
 
 @contextmanager
-def _left_out(job: DatasetImport, most: int | None = None) -> Iterator[LeftOutRows]:
+def _left_out(job: DatasetImport, start: ReadStart | None, most: int | None = None) -> Iterator[LeftOutRows]:
     """Write each row that is left out beside the file; after the `most`, refuse."""
-    with path_of(job, ERRORS).open("w", encoding="utf-8") as out:
+    with left_out_open(path_of(job, ERRORS), start) as out:
         yield left_out_rows(out, most)
+
+
+@contextmanager
+def left_out_open(path: Path, start: ReadStart | None) -> Iterator[IO[str]]:
+    """A file of rows that are left out, to be written anew, or behind those that came before the start."""
+    with path.open("a+", encoding="utf-8") as out:
+        out.seek(0)
+        for _ in range(0 if start is None else start.until.n_left_out):
+            out.readline()
+        out.seek(out.tell())
+        out.truncate()
+        yield out
 
 
 def left_out_rows(out: IO[str], most: int | None = None) -> LeftOutRows:
@@ -348,6 +448,7 @@ QUEUE = ImportQueue(
     ("dataset", "requested_by"),
     not_allowed="You can't import datasets anymore.",
     keeps_beside=True,
+    ended=_give_up,
 )
 
 

@@ -118,6 +118,8 @@ class ImportQueue(Generic[J]):
         What is then said.
     keeps_beside : bool
         Whether what is written beside a file stays until the row goes.
+    ended : callable
+        Told of each row that no worker reads again.
     """
 
     model: type[J]
@@ -125,6 +127,7 @@ class ImportQueue(Generic[J]):
     related: tuple[str, ...]
     not_allowed: str
     keeps_beside: bool = False
+    ended: Callable[[J], None] = lambda _: None
     _thread: threading.Thread | None = None
     _starting: threading.Lock = field(default_factory=threading.Lock)
 
@@ -197,6 +200,7 @@ class ImportQueue(Generic[J]):
         if now and not mine.update(owner="", lease_until=None, **now):
             return
         if now.get("state") not in (ImportState.CHECKED, ImportState.QUEUED):
+            self.ended(job)
             files_forget(job, beside=not self.keeps_beside)
 
     def _read(self, job: J, mine: QuerySet[Any], heart: Heartbeat) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
 from annotation.services.dataset_comparison import same
-from annotation.services.datasets import ImportResult, count, dataset_import_parts, dataset_lock
+from annotation.services.dataset_parts import ImportResult, count
+from annotation.services.datasets import dataset_import_parts, dataset_lock
 from judges.models import Judgment
 from judges.services.imported_judges import FileJudges, file_judges, file_judges_make, judge_key
 from web.batches import batched
@@ -166,7 +167,7 @@ def judgments_import(
     """
     result = _judgments_store(dataset, verdicts, source, progress)
     if result.created:
-        _tell_planner(Judgment)
+        tell_planner(Judgment)
     return result
 
 
@@ -233,9 +234,9 @@ def parts_import(
         parts=parts, name=name, source=made_of, progress=progress, took=take, **settings
     )
     if imported.changed:
-        _tell_planner(Instruction, Response, Item, ItemResponse, Label)
+        tell_planner(Instruction, Response, Item, ItemResponse, Label)
     if any(one.created for one in judged):
-        _tell_planner(Judgment)
+        tell_planner(Judgment)
     if not judged:
         return imported, None
     together = JudgmentsResult(
@@ -249,7 +250,7 @@ def parts_import(
     return imported, together
 
 
-def _tell_planner(*tables: type[models.Model]) -> None:
+def tell_planner(*tables: type[models.Model]) -> None:
     """Let PostgreSQL count what came in. By itself it does so within a minute, and takes the tables for empty
     until then: a sweep that starts meanwhile joins judgments and items row by row, all with all.
     """

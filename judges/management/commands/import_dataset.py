@@ -1,14 +1,14 @@
 """`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
 import gc
-import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importers import (
@@ -21,10 +21,11 @@ from annotation.importers import (
     read_stackexchange,
 )
 from annotation.importers.ahead import read_ahead
+from annotation.importers.build import ReadStart
 from annotation.importers.columns import read_mapping
-from annotation.importers.errors import UnknownColumnsError
+from annotation.importers.errors import Faults, LeftOutRows, UnknownColumnsError
 from annotation.importers.guessing import table_fits
-from annotation.importers.images import read_generic_parts_with_images, read_generic_with_images
+from annotation.importers.images import read_generic_parts_with_images
 from annotation.importers.mapping import TableMapping, mapping_file_read, mapping_of
 from annotation.importers.rows import one_of
 from annotation.importers.traces import HIDDEN, JUDGED, TraceOptions
@@ -36,10 +37,13 @@ from annotation.peers.label_studio import read_label_studio
 from annotation.selectors.datasets import mapping_kept
 from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
-from annotation.services.datasets import DatasetImportError, count, file_hash, import_repeated
+from annotation.services.dataset_parts import ImportResult, count
+from annotation.services.datasets import DatasetImportError, file_hash, import_repeated
 from annotation.services.images import image_folder
-from judges.services.dataset_imports import left_out_rows
-from judges.services.judgments import parts_import
+from annotation.services.staged_imports import staged_find, staged_remove
+from judges.services.dataset_imports import left_out_open, left_out_rows
+from judges.services.file_imports import file_import
+from judges.services.judgments import JudgmentsResult, bundle_import
 
 # Options of some kinds alone, with these kinds; and those that count something, with what they count.
 OWN_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -150,6 +154,12 @@ class Command(BaseCommand):
             help="The file is the whole dataset from now on: items that differ are replaced, items that it lacks are "
             "removed. Earlier versions keep theirs.",
         )
+        parser.add_argument(
+            "--restart",
+            action="store_true",
+            help="generic: don't continue an unfinished import of this name. Remove what it has stored, and begin "
+            "again.",
+        )
         parser.add_argument("--config", metavar="NAME", help="huggingface: the configuration.")
         parser.add_argument(
             "--data-split",
@@ -180,7 +190,7 @@ class Command(BaseCommand):
             saved = {}
             if mapping is not None and options["kind"] == HUGGING_FACE:
                 saved["mapping"] = mapping.document()  # of annotation tools it says nothing of a later table
-            self._import(options, [self._read(options, mapping)], **saved)
+            self._import(options, self._read(options, mapping), **saved)
         except UnknownColumnsError as error:
             columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
             hint = f"\nSay what they are: --map {columns}" if columns else ""
@@ -188,65 +198,90 @@ class Command(BaseCommand):
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
 
-    def _import(self, options: dict[str, Any], parts: Iterable[DatasetBundle], **more: Any) -> None:
+    def _import(self, options: dict[str, Any], bundle: DatasetBundle, **more: Any) -> None:
         with _no_collections():
-            imported, judged = parts_import(
-                parts=parts,
-                name=options["name"],
-                source=options["kind"],
-                title=options["title"],
-                split=options["split"],
-                licence=self._licence(options),
-                owner=_owner(options["owner"]),
-                new_version=options["new_version"],
-                progress=self._progress,
-                **more,
-            )
+            self._say(*bundle_import(bundle=bundle, **self._said(options), **more))
+
+    def _said(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "name": options["name"],
+            "source": options["kind"],
+            "title": options["title"],
+            "split": options["split"],
+            "licence": self._licence(options),
+            "owner": _owner(options["owner"]),
+            "new_version": options["new_version"],
+            "progress": self._progress,
+        }
+
+    def _say(self, imported: ImportResult, judged: JudgmentsResult | None) -> None:
         self.stdout.write(imported.summary())
         if judged is not None:
             self.stdout.write(judged.summary())
 
     def _import_generic(self, options: dict[str, Any]) -> None:
-        """Rows that are left out are in their file before anything is stored."""
         self._check_options(options)
         path, skips = Path(options["path"]), options["skip_bad_rows"] is not None
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         mapping = _mapping(options) or _saved(options)
-        digest = ""
+        digest, size = "", 0
         if path.is_file():
             asked_how = mapping.document(), options["criteria"] or "", skips, options["new_version"]
-            digest = file_hash(path, *asked_how)
+            digest, size = file_hash(path, *asked_how), path.stat().st_size
             asked = (options[name] for name in ("title", "split", "licence"))
             known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
             if known is not None and not any(asked):
                 self.stdout.write(known.summary())
                 return
-        name = options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl"
-        saved = {} if mapping.is_empty else {"mapping": mapping.document()}
-        with Path(name).open("w", encoding="utf-8") if skips else nullcontext(io.StringIO()) as out:
-            left = left_out_rows(out)
-            how: dict[str, Any] = {
-                "criteria": criteria,
-                "mapping": mapping,
-                "faults": left if skips else None,
-            }
-            try:
-                with closing(self._parts(path, whole=options["new_version"], **how)) as parts:
-                    self._import(options, parts, rows_left_out=lambda: left.n, file_hash=digest, **saved)
-            finally:
-                if skips and not left.n:
-                    Path(name).unlink()
-        if left.n:
-            self.stderr.write(f"{count(left.n, 'row')} left out: see {name}")
+        if options["restart"]:
+            self._remove_unfinished(options["name"])
+        left_out = LeftOutFile(
+            Path(options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl") if skips else None
+        )
+        how = {"criteria": criteria, "mapping": mapping}
 
-    def _parts(self, path: Path, *, whole: bool, **how: Any) -> Generator[DatasetBundle, None, None]:
-        """The parts of a file; or all of it as one, for a new version, as what this lacks is known at its end."""
-        if whole:
-            yield read_generic_with_images(path, image_folder(), progress=self._progress, **how)
-        else:
-            yield from read_ahead(
-                read_generic_parts_with_images(path, image_folder(), progress=self._progress, **how)
-            )
+        def read(start: ReadStart | None) -> Generator[DatasetBundle, None, None]:
+            if start is not None:
+                self.stderr.write(f"Continuing after row {start.until.row:,}.")
+            with left_out.opened(start) as faults:
+                yield from read_ahead(
+                    read_generic_parts_with_images(
+                        path, image_folder(), progress=self._progress, faults=faults, start=start,
+                        any_size=True, **how,
+                    )
+                )  # fmt: skip
+
+        def stored(row: int, offset: int) -> None:
+            share = f" ({offset / size:.0%} of the file)" if size and offset else ""
+            self.stderr.write(f"{row:,} rows{share} stored")
+
+        try:
+            with _no_collections():
+                found = file_import(
+                    read=read, file=path.name, key=digest, stored=stored, rows_left_out=lambda: left_out.n,
+                    mapping=mapping.document() if not mapping.is_empty else None, **self._said(options),
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            raise CommandError(self._stopped(options["name"]), returncode=130) from None
+        self._say(*found)
+        if left_out.n:
+            self.stderr.write(f"{count(left_out.n, 'row')} left out: see {left_out.path}")
+
+    def _stopped(self, name: str) -> str:
+        row = staged_find(name)
+        if row is None:
+            return "Stopped. Nothing was imported."
+        return (
+            f"Stopped after row {row.row:,}. Nothing of {name!r} can be seen before its file is imported to the end. "
+            "Run the same command to continue, or with --restart to begin again. What is stored so far is removed "
+            f"if you don't continue within {settings.EXPORTS_KEEP_HOURS} hours."
+        )
+
+    def _remove_unfinished(self, name: str) -> None:
+        row = staged_find(name)
+        if row is not None:
+            self.stderr.write(f"Removing what an unfinished import of {row.file} has stored.")
+            staged_remove(row)
 
     def _check_options(self, options: dict[str, Any]) -> None:
         kind = options["kind"]
@@ -307,6 +342,35 @@ class Command(BaseCommand):
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:
             self.stderr.write(f"{done:,} {what}")
+
+
+class LeftOutFile:
+    """The file of rows that are left out, where some may be: written anew, or continued where an import goes on."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._before = 0
+        self._left: LeftOutRows | None = None
+
+    @property
+    def n(self) -> int:
+        """Rows that were left out of the file so far."""
+        return self._before + (0 if self._left is None else self._left.n)
+
+    @contextmanager
+    def opened(self, start: ReadStart | None) -> Iterator[Faults]:
+        """What collects the bad rows of one reading. A file without a row is removed."""
+        if self.path is None:
+            yield Faults()
+            return
+        self._before = 0 if start is None else start.until.n_left_out
+        with left_out_open(self.path, start) as out:
+            self._left = left_out_rows(out)
+            try:
+                yield self._left
+            finally:
+                if not self.n:
+                    self.path.unlink()
 
 
 @contextmanager

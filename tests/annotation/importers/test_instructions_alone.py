@@ -9,7 +9,8 @@ import pytest
 
 from annotation.importers import ImportFileError, read_generic
 from annotation.models import Instruction, Item
-from annotation.services.datasets import ImportResult, dataset_import
+from annotation.services.dataset_parts import ImportResult
+from annotation.services.datasets import dataset_import
 
 ROOT = Path(__file__).resolve().parents[3]
 ROWS: list[dict[str, Any]] = [

@@ -22,7 +22,8 @@ from annotation.models import (
     Response,
     Role,
 )
-from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import
+from annotation.services.dataset_parts import ImportResult
+from annotation.services.datasets import DatasetImportError, dataset_import
 from tests.annotation.factories import user_make
 
 TABLES: tuple[type[models.Model], ...] = (

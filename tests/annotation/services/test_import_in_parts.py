@@ -13,7 +13,8 @@ from hypothesis.extra.django import TestCase
 from annotation.importers import ImportFileError, read_generic
 from annotation.importers.generic import read_generic_parts
 from annotation.models import Annotator, Dataset, Instruction, Item, ItemResponse, Label, Response
-from annotation.services.datasets import ImportResult, dataset_import, dataset_import_parts
+from annotation.services.dataset_parts import ImportResult
+from annotation.services.datasets import dataset_import, dataset_import_parts
 
 WORDS = st.sampled_from(["a", "b", "c"])
 ROWS = st.lists(
