@@ -11,7 +11,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.db.models import CharField, Count, QuerySet, TextField
+from django.db.models import CharField, Count, QuerySet, TextField, Value
+from django.db.models.functions import Concat
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -240,7 +241,10 @@ class AnnotatorAdmin(ReadOnlyMixin, admin.ModelAdmin[Annotator]):
     fields = ("public_id", "source", "external_id", "is_simulated", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Annotator]:
-        return super().get_queryset(request).annotate(n_enrollments=Count("enrollments"))
+        # Those of an import that isn't finished are no annotators yet.
+        staged = Dataset.with_staged.filter(is_staged=True).annotate(of=Concat(Value("import:"), "name"))
+        rows = super().get_queryset(request).exclude(source__in=staged.values("of"))
+        return rows.annotate(n_enrollments=Count("enrollments"))
 
     @admin.display(description="Studies", ordering="n_enrollments")
     def n_enrollments(self, annotator: Annotator) -> int:
@@ -324,6 +328,9 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
         "wall_ms",
         "created_at",
     )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Label]:
+        return super().get_queryset(request).filter(item__dataset__is_staged=False)
 
     @admin.display(description="Counts unless superseded", boolean=True)
     def counts(self, label: Label) -> bool:

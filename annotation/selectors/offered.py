@@ -136,7 +136,7 @@ def slice_parts(dataset_ids: Iterable[int]) -> tuple[list[SlicePart], list[Slice
 
 def group_paths(by: str, *, at_most: int) -> list[str]:
     """Categories (or subset paths) of all instructions, each behind those above it; one query."""
-    named = Instruction.objects.exclude(**{by: ""}).order_by(by)
+    named = Instruction.objects.filter(dataset__is_staged=False).exclude(**{by: ""}).order_by(by)
     parts = [path.split("/") for path in named.values_list(by, flat=True).distinct()[:at_most]]
     return list(dict.fromkeys("/".join(names[: n + 1]) for names in parts for n in range(len(names))))
 

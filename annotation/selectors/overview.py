@@ -57,7 +57,7 @@ def labels_visible_to(user: User | None) -> LabelQuerySet:
     None is who may see everything: an administrator, the command line.
     """
     if user is None:
-        return Label.objects.all()
+        return Label.objects.filter(item__dataset__is_staged=False)
     return Label.objects.filter(
         Q(study=None) | Q(study__in=studies_visible_to(user)), item__dataset__in=datasets_visible_to(user)
     )

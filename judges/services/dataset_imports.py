@@ -7,7 +7,6 @@ items as annotators would see them.
 
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -24,15 +23,16 @@ from django.utils import timezone
 from annotation.importers import DatasetBundle, ImportFileError
 from annotation.importers.ahead import read_ahead
 from annotation.importers.build import ReadStart
+from annotation.importers.contents import FileContents
 from annotation.importers.errors import Faults, LeftOutRows, errors_of
 from annotation.importers.guessing import TableLook, table_look
 from annotation.importers.images import read_generic_parts_with_images, table_and_images
-from annotation.importers.keys import KeyStore
 from annotation.importers.mapping import TableMapping, mapping_of
-from annotation.importers.preview import items_shown, shown_document, shown_of
+from annotation.importers.preview import shown_of
 from annotation.importers.rating_scales import scale_text
 from annotation.kinds.shown import ShownItem
 from annotation.models import User
+from annotation.peers.formats import ZIP
 from annotation.selectors.datasets import dataset_exists, mapping_kept
 from annotation.services.criteria import criteria_set
 from annotation.services.dataset_parts import ImportResult
@@ -196,15 +196,19 @@ def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
         look = table_look(table, _saved(job))
     mapping = mapping_of(job.mapping) if job.mapping else look.guess
     refused: list[ImportFileError] = []
-    file = FileLook()
+    file = FileContents(PREVIEWED)
     check: ImportCheck | None = None
     try:
         check = ImportCheck(name=job.dataset_name, owner=job.requested_by, new_version=job.is_new_version)
     except DatasetImportError as error:
         refused.append(ImportFileError(job.name, None, "name", str(error)))
+
+    def told(done: int) -> None:
+        heart.tell(f"{done:,} rows read", 0, 0)
+
     with (
         _left_out(job, None, most=MOST_ERRORS) as faults,
-        closing(_parts(job, mapping, faults, heart)) as parts,
+        closing(_parts(job, mapping, faults, told)) as parts,
     ):
         try:
             for part in parts:
@@ -240,50 +244,7 @@ def _contradictions(check: ImportCheck, part: DatasetBundle) -> tuple[ImportFile
     return ()
 
 
-class FileLook:
-    """What is in a file, part by part: how much of what, and its first items as annotators would see them."""
-
-    def __init__(self) -> None:
-        self.is_whole = True
-        self.counts: Counter[str] = Counter()
-        self.kinds: Counter[str] = Counter()
-        self.shown: list[tuple[str, dict[str, Any]]] = []
-        self._annotators: set[str] = set()
-        self._judges: set[str] = set()
-        self._items, self._instructions = KeyStore(), KeyStore()
-
-    def part(self, bundle: DatasetBundle) -> None:
-        """Count a part. An item, or an instruction, that comes again counts once."""
-        known = self._items.found([item.external_id for item in bundle.items])
-        items = [item for item in bundle.items if item.external_id not in known]
-        instructions = {one.key for one in bundle.instructions}
-        instructions -= self._instructions.found(instructions).keys()
-        self._items.add((item.external_id, 1) for item in items)
-        self._instructions.add((key, 1) for key in instructions)
-        if len(self.shown) < PREVIEWED:
-            more = items_shown(bundle, PREVIEWED - len(self.shown))
-            self.shown += [(name, shown_document(item)) for name, item in more]
-        self.kinds.update(item.kind for item in items)
-        self.counts.update(
-            n_items=len(items),
-            instructions=len(instructions),
-            gold=sum(item.gold is not None for item in items),
-            labels=len(bundle.labels),
-            verdicts=len(bundle.verdicts),
-        )
-        self._annotators |= {one.annotator for one in bundle.labels}
-        self._judges |= {one.judge for one in bundle.verdicts}
-
-    def document(self) -> dict[str, Any]:
-        return {
-            **self.counts,
-            "kinds": self.kinds,
-            "annotators": len(self._annotators),
-            "judges": len(self._judges),
-        }
-
-
-def _found(look: TableLook, file: FileLook, check: ImportCheck | None) -> dict[str, Any]:
+def _found(look: TableLook, file: FileContents, check: ImportCheck | None) -> dict[str, Any]:
     columns = [
         {"name": one.name, "samples": one.samples} | ({"scale": scale_text(one.scale)} if one.scale else {})
         for one in look.columns
@@ -311,21 +272,28 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
         return {}
     left: LeftOutRows | None = None
     before = 0
+    shown: tuple[str, int, int] | None = None
 
     def read(start: ReadStart | None) -> Generator[DatasetBundle, None, None]:
         nonlocal left, before
         before = 0 if start is None else start.until.n_left_out
         with _left_out(job, start) as left:
             faults = left if job.skip_bad_rows else Faults()
-            yield from read_ahead(_parts(job, mapping, faults, heart, start))
+            yield from read_ahead(_parts(job, mapping, faults, told, start))
+
+    def told(done: int) -> None:
+        heart.tell(*(shown or (f"{done:,} rows read", 0, 0)))
 
     def n_left_out() -> int:
         return before + (0 if left is None else left.n)
 
-    def stored(row: int, _offset: int) -> None:
+    def stored(row: int, offset: int) -> None:
+        nonlocal shown
         # A worker that is lost later is not lost by this part.
         mine.update(attempts=1)
-        heart.tell(f"{row:,} rows stored", row, job.found.get("n_rows", 0))
+        is_share = offset and not job.file.endswith(ZIP)  # of an archive, the place is in what is packed
+        shown = f"{row:,} rows stored", offset if is_share else 0, job.size if is_share else 0
+        heart.tell(*shown)
 
     def finished(imported: ImportResult, judged: JudgmentsResult | None) -> None:
         notes = [imported.summary(), *([judged.summary()] if judged is not None else [])]
@@ -352,6 +320,7 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
             new_version=job.is_new_version,
             mapping=mapping.document(),
             rows_left_out=n_left_out,
+            progress=lambda what, done: heart.tell(f"{done:,} {what} stored", 0, 0),
             stored=stored,
             finished=finished,
         )
@@ -378,17 +347,15 @@ def _parts(
     job: DatasetImport,
     mapping: TableMapping,
     faults: Faults,
-    heart: Heartbeat,
+    told: Callable[[int], None],
     start: ReadStart | None = None,
 ) -> Generator[DatasetBundle, None, None]:
-    def progress(_: str, done: int) -> None:
-        heart.tell(f"{done:,} rows read", 0, 0)
-
+    """The parts of the file; `told` is called with the number of rows that have been read."""
     criteria = criteria_set(job.criteria) if job.criteria else ()
     with _named(job):
         yield from read_generic_parts_with_images(
-            path_of(job), image_folder(), progress=progress, criteria=criteria, mapping=mapping, faults=faults,
-            start=start,
+            path_of(job), image_folder(), progress=lambda _, done: told(done), criteria=criteria,
+            mapping=mapping, faults=faults, start=start,
         )  # fmt: skip
 
 
