@@ -1,4 +1,4 @@
-"""An import that was stopped goes on where it stopped, and makes the rows of one that was not; nobody sees it before."""
+"""An import that was stopped goes on where it stopped, and makes the rows of one that was not."""
 
 import json
 import threading
