@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -14,7 +15,7 @@ from annotation.importers import ImportFileError, read_generic
 from annotation.importers.generic import read_generic_parts
 from annotation.models import Annotator, Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.services.dataset_parts import ImportResult
-from annotation.services.datasets import dataset_import, dataset_import_parts
+from annotation.services.datasets import ImportCheck, dataset_import, dataset_import_parts
 
 WORDS = st.sampled_from(["a", "b", "c"])
 ROWS = st.lists(
@@ -44,12 +45,12 @@ def write(folder: Path, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def whole(file: Path, name: str) -> ImportResult:
-    return dataset_import(bundle=read_generic(file), name=name)
+def whole(file: Path, name: str, **options: Any) -> ImportResult:
+    return dataset_import(bundle=read_generic(file), name=name, **options)
 
 
-def in_parts(file: Path, name: str, rows: int) -> ImportResult:
-    return dataset_import_parts(parts=read_generic_parts(file, rows=rows), name=name)
+def in_parts(file: Path, name: str, rows: int, **options: Any) -> ImportResult:
+    return dataset_import_parts(parts=read_generic_parts(file, rows=rows), name=name, **options)
 
 
 def stored(name: str) -> dict[str, list[Any]]:
@@ -127,6 +128,34 @@ class TestSameAsWhole(TestCase):
         assert stored("parts") == stored("whole")
         assert (other.items_created, other.dataset.version) == (first.items_created, first.dataset.version)
 
+    @settings(max_examples=60, deadline=None)
+    @given(ROWS, ROWS, st.integers(1, 4))
+    def test_the_next_version(self, before, rows, size):
+        for name in ("whole", "parts"):
+            try:
+                whole(write(self.folder, before), name)
+            except ImportFileError:
+                return
+        file = write(self.folder, rows)
+        user = get_user_model().objects.get_or_create(username="alice")[0]
+        Dataset.objects.update(owner=user)
+        check = ImportCheck(name="parts", owner=user, new_version=True)
+        try:
+            first = whole(file, "whole", new_version=True)
+        except ImportFileError:
+            with pytest.raises(ImportFileError):
+                in_parts(file, "parts", size, new_version=True)
+            return
+        for part in read_generic_parts(file, rows=size):
+            check.part(part)
+        check.finish()
+        other = in_parts(file, "parts", size, new_version=True)
+        assert stored("parts") == stored("whole")
+        names = ("items_created", "items_changed", "items_removed", "labels_created")
+        assert [getattr(other, name) for name in names] == [getattr(first, name) for name in names]
+        found = check.items_added, check.items_changed, check.items_removed
+        assert found == (first.items_created, first.items_changed, first.items_removed)
+
 
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
@@ -171,3 +200,28 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
     peak(600)  # what is imported and compiled at first
     assert peak(18_000) < 1.2 * peak(6_000)  # both longer than the block that is read at once
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+@pytest.mark.parametrize("new_version", [False, True])
+def test_memory_of_storing_does_not_grow_either(tmp_path, new_version):
+    def peak(n: int) -> int:
+        file = tmp_path / f"{n}.jsonl"
+        with file.open("w") as out:
+            for k in range(n):
+                row = {"id": f"q{k}", "instruction": f"Say {k} of it", "responses": ["a" * 800, "b"]}
+                out.write(f"{json.dumps(row)}\n")
+        name = f"demo{new_version}{n}"
+        if new_version:
+            in_parts(file, name, 500)
+            file.write_text(file.read_text().replace('["a', '["c').replace('"q1"', '"other"'))
+        tracemalloc.start()
+        result = in_parts(file, name, 500, new_version=new_version)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (result.items, result.items_removed) == (n, int(new_version))
+        return most
+
+    peak(1_000)
+    assert peak(12_000) < 1.2 * peak(4_000)
