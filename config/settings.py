@@ -254,6 +254,8 @@ CELERY_TIMEZONE = "UTC"
 EXPORTS_DIR = Path(env.str("EXPORTS_DIR", default=str(VAR_DIR / "exports")))
 EXPORTS_MAX_BYTES = env.int("EXPORTS_MAX_BYTES", default=10 * 2**30)
 EXPORTS_KEEP_HOURS = env.int("EXPORTS_KEEP_HOURS", default=72)
+# Bytes of a table of items that the browser may send; all other uploads have a limit of their own.
+DATASET_UPLOAD_MAX_BYTES = env.int("DATASET_UPLOAD_MAX_BYTES", default=64 * 2**20)
 # Files of verdicts that wait to be stored; they share it too, and it is kept as long.
 IMPORTS_DIR = Path(env.str("IMPORTS_DIR", default=str(VAR_DIR / "imports")))
 # Images of datasets, for as long as a dataset shows them. Web processes and workers share it too.

@@ -26,10 +26,11 @@ def on_disk(upload: UploadedFile[Any], *, folder: str = "upload", name: str = ""
         yield path
 
 
-def check_size(upload: UploadedFile[Any]) -> None:
-    """Raise a ValidationError for a file that is too large for the browser."""
-    if (upload.size or 0) > MAX_BYTES:
+def check_size(upload: UploadedFile[Any], most: int | None = None) -> None:
+    """Raise a ValidationError for a file of more bytes than the browser may send, `MAX_BYTES` where `most` is None."""
+    most = MAX_BYTES if most is None else most
+    if (upload.size or 0) > most:
         raise ValidationError(
-            f"Expected at most {MAX_BYTES // MEBIBYTE} MiB, found {(upload.size or 0) / MEBIBYTE:.0f}. "
+            f"Expected at most {most // MEBIBYTE:,} MiB, found {(upload.size or 0) / MEBIBYTE:.0f}. "
             "Larger ones can be imported on the command line."
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
 
@@ -108,9 +109,7 @@ class DatasetDocumentationForm(forms.Form):
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
-    file = forms.FileField(
-        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored while anything in it is wrong."
-    )
+    file = forms.FileField()
     format = forms.ChoiceField(choices=format_choices, initial=GENERIC)
     name = forms.CharField(
         max_length=64,
@@ -152,10 +151,13 @@ class DatasetUploadForm(forms.Form):
         help_text="From annotators and judges alike. You still see them on the item's page.",
     )
 
-    def clean_file(self) -> UploadedFile[Any]:
-        upload: UploadedFile[Any] = self.cleaned_data["file"]
-        check_size(upload)
-        return upload
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        others, tables = MAX_BYTES // MEBIBYTE, settings.DATASET_UPLOAD_MAX_BYTES // MEBIBYTE
+        size = (
+            f"{others:,} MiB" if others == tables else f"{tables:,} MiB, or {others:,} MiB of other formats"
+        )
+        self.fields["file"].help_text = f"At most {size}. Nothing is stored while anything in it is wrong."
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -167,6 +169,10 @@ class DatasetUploadForm(forms.Form):
         data = super().clean() or {}
         upload, kind = data.get("file"), data.get("format")
         if upload and kind:
+            try:
+                check_size(upload, settings.DATASET_UPLOAD_MAX_BYTES if kind == GENERIC else None)
+            except forms.ValidationError as error:
+                self.add_error("file", error)
             suffixes = FORMATS[kind].suffixes
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")

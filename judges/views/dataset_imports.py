@@ -4,6 +4,7 @@ import io
 import shlex
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, JsonResponse
@@ -48,7 +49,7 @@ from web.upload import MAX_BYTES
 ERRORS_PER_PAGE = 20
 
 
-@accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
+@accepts_body(max(MAX_BYTES, settings.DATASET_UPLOAD_MAX_BYTES) + FORM_BYTES, who=is_researcher)
 @researcher_form
 def dataset_upload(request: ResearcherRequest) -> HttpResponse:
     """The form. A table goes on to its own page; a file of a published format is stored at once, or refused."""

@@ -225,9 +225,15 @@ class TestImport:
         assert message in " ".join(response.context["form"].errors[field])
         assert not DatasetImport.objects.exists()
 
-    def test_too_large(self, cast, monkeypatch):
-        monkeypatch.setattr(upload_files, "MAX_BYTES", 10)
+    def test_too_large(self, cast, settings, monkeypatch):
+        settings.DATASET_UPLOAD_MAX_BYTES = 10
         assert "Expected at most" in text_of(client_of(cast.alice).post(UPLOAD, fields()))
+        settings.DATASET_UPLOAD_MAX_BYTES = 2**30
+        form = text_of(client_of(cast.alice).get(UPLOAD))
+        assert "At most 1,024 MiB, or 64 MiB of other formats." in form
+        monkeypatch.setattr(upload_files, "MAX_BYTES", 10)
+        assert "Expected at most" in text_of(client_of(cast.alice).post(UPLOAD, fields(format="mtbench")))
+        assert client_of(cast.alice).post(UPLOAD, fields()).status_code == 302
 
     def test_a_script_is_sent_on(self, cast):
         answer = client_of(cast.alice).post(UPLOAD, fields(), headers={"HX-Request": "true"})
