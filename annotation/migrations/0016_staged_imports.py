@@ -4,6 +4,20 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 
+def unfinished_remove(apps, schema_editor):
+    """Going back: earlier versions would show what is staged as if all of it were there."""
+    if schema_editor.connection.vendor == "postgresql":
+        # Else the tables could not be changed in the transaction in which their rows go.
+        schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    models_of = {name: apps.get_model("annotation", name) for name in ("Dataset", "Label", "Annotator", "ItemResponse", "Item")}
+    for dataset in models_of["Dataset"].objects.filter(is_staged=True):
+        for name in ("Label", "ItemResponse"):
+            models_of[name].objects.filter(item__dataset=dataset).delete()
+        models_of["Item"].objects.filter(dataset=dataset).delete()
+        models_of["Annotator"].objects.filter(source=f"import:{dataset.name}").delete()
+        dataset.delete()
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -39,4 +53,5 @@ class Migration(migrations.Migration):
                 'ordering': ['pk'],
             },
         ),
+        migrations.RunPython(migrations.RunPython.noop, unfinished_remove),
     ]
