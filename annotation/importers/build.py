@@ -58,7 +58,7 @@ def _row_words(row: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadStart:
-    """Where the reading of a file goes on, with the ids of the items, and of the instructions alone, before it."""
+    """Where the reading of a file continues, with the ids of the items, and of the instructions alone, before it."""
 
     until: ReadUntil
     items: KeyStore
@@ -342,7 +342,7 @@ class BundleBuilder:
         return found
 
     def continue_after(self, start: ReadStart, file: str) -> None:
-        """Go on after rows of a file that were taken in parts by another builder."""
+        """Continue after rows of a file that were taken in parts by another builder."""
         for key, question, options, scale, row in start.until.declared.get("criteria", ()):
             self.criteria[key] = CriterionRecord(
                 key, question, options, len(self.criteria), Origin(file, row), scale

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='dataset',
             name='is_staged',
-            field=models.BooleanField(db_default=False, default=False, help_text='Its file is still being imported: nothing of it exists for anybody until all of it is in.'),
+            field=models.BooleanField(db_default=False, default=False, help_text='Its file is still being imported: nothing reads it until all of it is in.'),
         ),
         migrations.CreateModel(
             name='StagedImport',
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('file', models.CharField(help_text='The name of the file.', max_length=200)),
                 ('key', models.CharField(help_text='Hash of the file and of how it is read.', max_length=64)),
                 ('job', models.CharField(blank=True, help_text='What it is done for; empty for the command line.', max_length=40)),
-                ('claim', models.CharField(blank=True, help_text='Of the process that stores parts; it changes when another goes on.', max_length=32)),
+                ('claim', models.CharField(blank=True, help_text='Of the process that stores parts; it changes when another one continues.', max_length=32)),
                 ('is_given_up', models.BooleanField(default=False, help_text='What it has stored is being removed.')),
                 ('row', models.PositiveBigIntegerField(default=0)),
                 ('line', models.PositiveBigIntegerField(default=0)),

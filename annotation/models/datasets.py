@@ -74,7 +74,7 @@ class Dataset(models.Model):
     is_staged = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Its file is still being imported: nothing of it exists for anybody until all of it is in.",
+        help_text="Its file is still being imported: nothing reads it until all of it is in.",
     )
 
     objects = DatasetManager()
@@ -146,7 +146,7 @@ class StagedImport(models.Model):
     claim = models.CharField(
         max_length=32,
         blank=True,
-        help_text="Of the process that stores parts; it changes when another goes on.",
+        help_text="Of the process that stores parts; it changes when another one continues.",
     )
     is_given_up = models.BooleanField(default=False, help_text="What it has stored is being removed.")
     row = models.PositiveBigIntegerField(default=0)

@@ -182,7 +182,7 @@ def dataset_import_staged(
 ) -> ImportResult:
     """Bring parts of a file into a dataset that the file makes, each in a transaction of its own.
 
-    The last one shows the dataset. Where this is stopped before, `staged_continue` goes on behind the last part.
+    The last one shows the dataset. Where this is stopped before, `staged_continue` continues behind the last part.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def dataset_import_staged(
     ImportFileError
         From reading the file: what is staged stays staged.
     StagedImportError
-        Another process has gone on with it.
+        Another process has continued it.
     VerdictsFoundError
     """
     taken = PartsTaken(staging.target, staging.row.counted)

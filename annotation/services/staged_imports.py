@@ -1,8 +1,8 @@
-"""A large file into a dataset that it makes, part by part, so that an import that is killed goes on where it stopped.
+"""A large file into a dataset that it makes, part by part, so that an import that is killed continues where it stopped.
 
 Each part is one transaction with the place in the file behind it. Until the last one the dataset is staged: nothing but
-this module reads it (`Dataset.objects` has none of it). Which process goes on is a claim in the row: whoever claims it
-last stores the next part, and every other one notices before it stores another.
+this module reads it (`Dataset.objects` has none of it). Which process continues is a claim in the row: the one that
+claims it last stores the next part, and every other one notices before it stores another.
 """
 
 import uuid
@@ -40,7 +40,7 @@ STILL_REMOVED = timedelta(minutes=5)
 
 
 class StagedImportError(Exception):
-    """Why an import can't go on, or can't begin."""
+    """Why an import can't continue, or can't begin."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Staging:
     Attributes
     ----------
     start
-        Where the reading of the file goes on; None at its beginning.
+        Where the reading of the file continues; None at its beginning.
     """
 
     row: StagedImport
@@ -64,7 +64,7 @@ class Staging:
         Raises
         ------
         StagedImportError
-            Another process has gone on with the import, or it was given up.
+            Another process has continued the import, or it was given up.
         """
         with transaction.atomic():
             rows = StagedImport.objects.select_for_update().filter(pk=self.row.pk, claim=self.row.claim)
@@ -166,7 +166,7 @@ def staged_continue(*, name: str, key: str, job: str = "", owner: User | None = 
 
 
 def staged_give_up(*rows: StagedImport) -> None:
-    """Let nobody go on with unfinished imports; what they have stored is removed later, by `staged_tidy`."""
+    """Let no process continue unfinished imports; what they have stored is removed later, by `staged_tidy`."""
     StagedImport.objects.filter(pk__in=[row.pk for row in rows]).update(
         is_given_up=True, claim="", moved_at=timezone.now() - STILL_REMOVED
     )
@@ -202,7 +202,7 @@ def staged_remove(row: StagedImport) -> None:
 
 
 def staged_tidy() -> int:
-    """Remove unfinished imports that were given up, or that nobody went on with for a while; how many."""
+    """Remove unfinished imports that were given up, or not continued for a while; how many."""
     now = timezone.now()
     left = models.Q(moved_at__lt=now - timedelta(hours=settings.EXPORTS_KEEP_HOURS))
     given_up = models.Q(is_given_up=True, moved_at__lt=now - STILL_REMOVED)

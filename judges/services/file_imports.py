@@ -1,4 +1,4 @@
-"""A file of items into a dataset: at once, or part by part so that an import that was stopped goes on."""
+"""A file of items into a dataset: at once, or part by part so that an import that was stopped continues."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -9,7 +9,8 @@ from django.db import transaction
 
 from annotation.importers import DatasetBundle, ImportFileError
 from annotation.importers.build import ReadStart
-from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response, User
+from annotation.models import Instruction, Item, ItemResponse, Label, Response, User
+from annotation.selectors.datasets import dataset_exists
 from annotation.services.dataset_parts import ImportResult, VerdictsFoundError, dataset_import_staged
 from annotation.services.datasets import DatasetImportError, refuse_other_settings, settings_check
 from annotation.services.staged_imports import (
@@ -44,7 +45,7 @@ def file_import(
     finished: Finished = lambda _imported, _judged: None,
     **settings: str | None,
 ) -> tuple[ImportResult, JudgmentsResult | None]:
-    """Import a file of items, whole or not at all, and go on with an import of it that was stopped.
+    """Import a file of items, whole or not at all, and continue an import of it that was stopped.
 
     A file of several parts that makes its dataset is stored part by part, which nobody sees before the last one. All
     else is one transaction: a small file, one for a dataset that there is, one with verdicts of judges.
@@ -54,7 +55,7 @@ def file_import(
     file
         Its name.
     key
-        A hash of it and of how it is read; empty where it can't be known again, and so not gone on with.
+        A hash of it and of how it is read; empty where it can't be known again, and so not continued.
     job
         What the import is done for.
     rows_left_out
@@ -95,10 +96,7 @@ def file_import(
         with closing(read(None if staging is None else staging.start)) as parts:
             first = list(islice(parts, 2))
             if staging is None and (
-                not key
-                or len(first) < 2
-                or any(part.verdicts for part in first)
-                or Dataset.objects.filter(name=name).exists()
+                not key or len(first) < 2 or any(part.verdicts for part in first) or dataset_exists(name)
             ):
                 return at_once(_each(first, parts))
             if staging is None:

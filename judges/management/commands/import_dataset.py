@@ -345,7 +345,7 @@ class Command(BaseCommand):
 
 
 class LeftOutFile:
-    """The file of rows that are left out, where some may be: written anew, or continued where an import goes on."""
+    """The file of rows that are left out, where some may be: written anew, or continued where an import continues."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""An import that is killed goes on where it stopped, by the command and by a worker, and is as without the kill."""
+"""An import that is killed continues where it stopped, by the command and by a worker, and is as without the kill."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""An import that was stopped goes on where it stopped, and makes the rows of one that was not."""
+"""An import that was stopped continues where it stopped, and makes the rows of one that was not."""
 
 import json
 import threading
