@@ -242,7 +242,9 @@ class AnnotatorAdmin(ReadOnlyMixin, admin.ModelAdmin[Annotator]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Annotator]:
         # Those of an import that isn't finished are no annotators yet.
-        staged = Dataset.with_staged.filter(is_staged=True).annotate(of=Concat(Value("import:"), "name"))
+        staged = Dataset.with_staged.filter(is_staged=True).annotate(
+            of=Concat(Value("import:"), "name", output_field=CharField())
+        )
         rows = super().get_queryset(request).exclude(source__in=staged.values("of"))
         return rows.annotate(n_enrollments=Count("enrollments"))
 

@@ -66,6 +66,8 @@ def test_no_address_knows_of_it(tmp_path: Path) -> None:
     staged = stage(tmp_path, world)
     assert Item.objects.filter(dataset=staged).count() == 6
     now = answers(world)
+    assert [key for key, (status, _) in now.items() if status >= 500 and status != before[key][0]] == []
+    assert [key for key, (status, _) in before.items() if status == 500] == []
     assert [key for key, (_, text) in now.items() if MARK.encode() in text] == []
     others = [key for key in steady if now[key] != before[key]]
 
