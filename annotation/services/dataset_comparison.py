@@ -64,10 +64,12 @@ class ImportTarget:
     def missing(self) -> Iterator[list[int]]:
         """Items of the dataset that no part of a new version has named, in batches of primary keys."""
         rows = Item.objects.current().filter(dataset=self.dataset, since_version__lt=self.since_version)
-        there = rows.values_list("external_id", "pk").iterator(chunk_size=BATCH)
-        for batch in batched(there, BATCH):
-            named = self.named_items.found([external_id for external_id, _ in batch])
-            if gone := [pk for external_id, pk in batch if external_id not in named]:
+        last = 0
+        # No cursor stays open over rows that the caller changes.
+        while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "external_id")[:BATCH]):
+            last = batch[-1][0]
+            named = self.named_items.found([external_id for _, external_id in batch])
+            if gone := [pk for pk, external_id in batch if external_id not in named]:
                 yield gone
 
     def named(self, rows: QuerySet[M], names: Sequence[str], made: KeyStore) -> Iterator[QuerySet[M]]:
