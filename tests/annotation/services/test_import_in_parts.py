@@ -56,22 +56,26 @@ def in_parts(file: Path, name: str, rows: int, **options: Any) -> ImportResult:
 def stored(name: str) -> dict[str, list[Any]]:
     """All that is stored of a dataset, by the names that its rows have outside of the database."""
     of = Dataset.objects.get(name=name)
-    link = ItemResponse.objects.filter(item__dataset=of).order_by("item__position", "position")
-    labels = Label.objects.filter(item__dataset=of).order_by("item__position", "annotator__external_id")
+    link = ItemResponse.objects.filter(item__dataset=of).order_by(
+        "item__position", "item__since_version", "position"
+    )
+    labels = Label.objects.filter(item__dataset=of).order_by(
+        "item__position", "item__since_version", "annotator__external_id"
+    )
     return {
         "instructions": list(
             Instruction.objects.filter(dataset=of)
-            .order_by("external_id")
+            .order_by("external_id", "since_version")
             .values_list("external_id", "text", "reference", "metadata", "conversation", "since_version")
         ),
         "responses": list(
             Response.objects.filter(instruction__dataset=of)
-            .order_by("instruction__external_id", "external_id")
+            .order_by("instruction__external_id", "instruction__since_version", "external_id")
             .values_list("instruction__external_id", "external_id", "text", "messages")
         ),
         "items": list(
             Item.objects.filter(dataset=of)
-            .order_by("position")
+            .order_by("position", "since_version")
             .values_list(
                 *("external_id", "instruction__external_id", "position", "kind", "gold", "metadata"),
                 *("since_version", "until_version"),
