@@ -21,7 +21,7 @@ def unfinished_remove(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0015_dataset_versions'),
+        ('annotation', '0016_study_response_sets'),
     ]
 
     operations = [
