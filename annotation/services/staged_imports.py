@@ -125,7 +125,7 @@ def staged_continue(*, name: str, key: str, job: str = "", owner: User | None = 
     Raises
     ------
     StagedImportError
-        The unfinished import is of another file, of other options, or of somebody else.
+        The unfinished import is of another file, of other options, or of another person.
     """
     row = staged_find(name)
     if row is None:
