@@ -14,7 +14,7 @@ class FileContents:
     Attributes
     ----------
     is_whole : bool
-        All parts were there. Whoever finds that reading stopped says so.
+        All parts were there. A caller that finds that reading stopped says so.
     shown : list
         The first items, as `shown_document` gives them, each with its id.
     """

@@ -157,7 +157,7 @@ def table_open(
     each_row
         For who keeps no rows: of a file of lines, what it may hold is counted for each row instead of all together.
     any_size
-        The same of Parquet, of which a few kilobytes may unfold into anything: for files that somebody trusts.
+        The same of Parquet, of which a few kilobytes may unfold into anything: for files of operators.
     at
         Where the rows begin; it moves behind each row that is taken. The names are those of the file's beginning.
     """

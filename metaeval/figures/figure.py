@@ -202,7 +202,7 @@ class KindFigures:
     primaries : tuple of str
         By which figures judges may be ranked; by the first where there is nothing else to say.
     further : tuple of str
-        By which they may be ranked too, if somebody asks, where `Sample.ranks_by` says that inputs have it.
+        By which they may be ranked too, if asked, where `Sample.ranks_by` says that inputs have it.
     so_far : tuple of str
         The figures of people that the page of a study shows while it fills.
     of_one_person : Figure

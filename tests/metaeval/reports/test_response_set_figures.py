@@ -241,7 +241,7 @@ def test_the_hash_changes_with_the_sets_alone():
     assert with_them.parts()["gold"] == without.parts()["gold"]
 
 
-def test_a_report_ranks_judges_by_sets_if_somebody_asks():
+def test_a_report_ranks_judges_by_sets_if_asked():
     rng = np.random.default_rng(1)
     n = 40
     labels = [
