@@ -47,6 +47,7 @@ def test_a_pair_by_key(live_server, page: Page):
     press(page, "?")
     expect(page.get_by_text("Also reasonable: Tie")).to_be_visible()
     press(page, "Escape")
+    expect(page.get_by_text("Also reasonable: Tie")).to_be_hidden()
     press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     expect(box(page, "0")).not_to_be_checked()

@@ -110,7 +110,7 @@ def test_a_pause_of_nothing_is_no_reason_to_come_back_at_once(monkeypatch):
     sweep = sweep_make([judge_make(endpoint_make(max_concurrency=1))], dataset_make(pairs=2))
     run_instant(lambda _: refusals.pop() if refusals else "A")
     assert len(pauses) == 5
-    assert all(seconds >= QUICK.backoff / 2 for seconds in pauses)
+    assert all(seconds >= QUICK.backoff / 8 for seconds in pauses)
     assert pauses[-1] > pauses[0]
     assert sweep_progress(sweep.pk).state == "finished"
 
