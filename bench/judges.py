@@ -29,12 +29,11 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from bench.slow_server import slow_server
+from bench.slow_server import serving, slow_server
 from bench.turns import Spent, in_turns, spent
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,16 +64,9 @@ def run(*, quick: bool = False) -> dict[str, float]:
     return figures
 
 
-@contextmanager
-def mock_server() -> Iterator[str]:
-    """Run the mock server in a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "judges.backends.mock_server"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
+def mock_server() -> AbstractContextManager[str]:
+    """Run the mock server in a process of its own; gives its base URL."""
+    return serving("judges.backends.mock_server")
 
 
 def _measured(part: str, url: str, folder: str, *, quick: bool) -> dict[str, float]:

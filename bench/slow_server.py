@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,10 +20,15 @@ SECONDS = 0.2
 _LENGTH = b"content-length:"
 
 
+def slow_server() -> AbstractContextManager[str]:
+    """Run the server in a process of its own; gives its base URL."""
+    return serving("bench.slow_server")
+
+
 @contextmanager
-def slow_server() -> Iterator[str]:
-    """Run the server in a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "bench.slow_server"]
+def serving(module: str) -> Iterator[str]:
+    """Run a module that prints its base URL and serves there, in a process of its own; yields the URL."""
+    command = [sys.executable, "-m", module]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
