@@ -435,7 +435,12 @@ def _check_doubles(path: Path, fields: Mapping[str, str], mapping: TableMapping)
 
 def _unknown(path: Path, table: Table, name: str, meant: str | None) -> ImportFileError:
     what = "column" if table.has_header else "field"
-    hint = f"did you mean {meant!r}?" if meant else "map it to a field, keep it as metadata, or ignore it."
+    if meant == name:  # a table's own field, in a file of nested rows
+        hint = f"map it to the field {meant!r}, keep it as metadata, or ignore it."
+    else:
+        hint = (
+            f"did you mean {meant!r}?" if meant else "map it to a field, keep it as metadata, or ignore it."
+        )
     return ImportFileError(path, _row_of(table, name), name, f"unknown {what}; {hint}")
 
 

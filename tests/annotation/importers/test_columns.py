@@ -301,6 +301,14 @@ class TestMapping:
         ]
         assert [one.judge for one in bundle.verdicts] == ["gpt"]
 
+    def test_a_tables_field_beside_nested_ones_is_to_be_mapped(self, tmp_path: Path) -> None:
+        """It was asked whether ``preference`` meant ``preference``."""
+        file = tmp_path / "x.jsonl"
+        file.write_text('{"id": "1", "instruction": "Why?", "responses": ["a", "b"], "preference": 1}\n')
+        with pytest.raises(UnknownColumnsError, match="map it to the field 'preference'") as caught:
+            read_generic(file)
+        assert "did you mean" not in str(caught.value)
+
     def test_a_refusal_names_the_column_of_the_file(self, tmp_path: Path) -> None:
         file = tmp_path / "x.csv"
         file.write_text("prompt,chosen,rejected,gut\nWhy?,a,b,9\n")
