@@ -8,6 +8,7 @@ from annotation.selectors.agreement import agreement_so_far
 from judges.models import Judgment, Sweep, SweepState
 from metaeval.demo.build import Demo, demo_build
 from metaeval.models import Report
+from tests.metaeval.reports.test_content import validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,6 +24,8 @@ def test_it_has_studies_of_every_kind_a_sweep_and_reports_and_building_it_again_
     demo = demo_build(mock_url=MOCK)
     pairs_check(demo)
     kinds_check(demo)
+    for report in (demo.report, *demo.kind_reports):
+        validate(report.content)
     before = counts()
     again = demo_build(mock_url=MOCK)
     assert counts() == before
