@@ -345,6 +345,12 @@ class Item(models.Model):
             ),
         ]
         indexes = [
+            # A page of a list is read in this order, of a million items.
+            models.Index(
+                fields=["dataset", "position"],
+                condition=models.Q(until_version__isnull=True),
+                name="item_in_order",
+            ),
             # Few rows: what versions took out, which lists of a version and their differences look for.
             models.Index(
                 fields=["dataset", "until_version"],

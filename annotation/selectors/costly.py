@@ -6,11 +6,14 @@ from typing import TypeVar
 
 from django.core.cache import cache
 
-from annotation.models import Study
+from annotation.models import Dataset, Study
 
 T = TypeVar("T")
 QUICK_SECONDS = 0.25
 LEAST_SECONDS = 5
+KEPT_SECONDS = 0.02
+"""A fact of a version of a dataset is kept if it took longer: it cannot become wrong."""
+VERSION_SECONDS = 24 * 3600
 PATIENCE = 20
 """A figure is kept for this many times as long as it took: counting takes a twentieth of the time at most."""
 
@@ -29,6 +32,24 @@ def counted(key: str, count: Callable[[], T]) -> T:
     took = time.monotonic() - began
     if took > QUICK_SECONDS:
         cache.set(key, value, timeout=max(LEAST_SECONDS, PATIENCE * took))
+    return value
+
+
+def counted_of_version(dataset: Dataset, figure: str, count: Callable[[], T]) -> T:
+    """The value of `count()`, which depends on nothing but the items of a dataset at its version.
+
+    Every import that changes something makes a new version; while one is under way, no page reads the dataset.
+    """
+    if dataset.is_staged:
+        return count()
+    key = f"{figure}:dataset:{dataset.pk}:{dataset.created_at.timestamp()}:{dataset.version}"
+    found: T | None = cache.get(key)
+    if found is not None:
+        return found
+    began = time.monotonic()
+    value = count()
+    if time.monotonic() - began > KEPT_SECONDS:
+        cache.set(key, value, timeout=VERSION_SECONDS)
     return value
 
 

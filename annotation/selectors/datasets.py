@@ -27,6 +27,7 @@ from annotation.models import (
     User,
 )
 from annotation.models.datasets import Aspect
+from annotation.selectors.costly import counted_of_version
 
 CHUNK = 500
 
@@ -167,11 +168,11 @@ def datasets_settled_by(user: User) -> QuerySet[Dataset]:
     return visible if user.is_administrator else visible.filter(owner=user)
 
 
-def datasets_with_ends(pks: Iterable[int]) -> QuerySet[Dataset]:
-    """Datasets with ``first`` and ``last``, the lowest and the highest primary key of their items."""
+def datasets_with_ends(among: QuerySet[Dataset]) -> QuerySet[Dataset]:
+    """These datasets with ``first`` and ``last``, the lowest and the highest primary key of their items."""
     items = Item.objects.filter(dataset=OuterRef("pk")).values("pk")
     ends = {"first": Subquery(items.order_by("pk")[:1]), "last": Subquery(items.order_by("-pk")[:1])}
-    return datasets_by_name().filter(pk__in=list(pks)).annotate(**ends)
+    return among.annotate(**ends)
 
 
 def items_of(
@@ -344,8 +345,13 @@ def response_lengths(dataset_id: int) -> dict[int, list[int]]:
     return lengths
 
 
-def dataset_counts(dataset_id: int) -> DatasetCounts:
-    items = Item.objects.current().filter(dataset_id=dataset_id)
+def dataset_counts(dataset: Dataset) -> DatasetCounts:
+    """How many items there are, and of what; at most four queries."""
+    return counted_of_version(dataset, "counts", lambda: _dataset_counts(dataset))
+
+
+def _dataset_counts(dataset: Dataset) -> DatasetCounts:
+    items = Item.objects.current().filter(dataset=dataset)
     totals = items.aggregate(
         items=Count("pk"),
         instructions=Count("instruction", distinct=True),

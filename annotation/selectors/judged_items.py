@@ -14,6 +14,7 @@ from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 from annotation.models import (
     Aspect,
+    Dataset,
     Instruction,
     Item,
     ItemNote,
@@ -23,6 +24,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
+from annotation.selectors.costly import counted_of_version
 from annotation.selectors.datasets import items_of
 from annotation.selectors.judging import ItemSlice
 from annotation.selectors.shown import aspects_shown, criteria_shown
@@ -194,17 +196,25 @@ def item_find(dataset_id: int, pk: int) -> Item | None:
     return Item.objects.filter(dataset=dataset_id, pk=pk).first()
 
 
-def dataset_categories(dataset_id: int) -> list[str]:
-    """The categories of a dataset's instructions, by name; one query."""
-    rows = Instruction.objects.filter(dataset_id=dataset_id).exclude(category="")
-    return list(rows.order_by("category").values_list("category", flat=True).distinct())
+def dataset_categories(dataset: Dataset) -> list[str]:
+    """The categories of a dataset's instructions, by name; at most one query."""
+    rows = Instruction.objects.filter(dataset=dataset).exclude(category="").order_by("category")
+    return counted_of_version(
+        dataset, "categories", lambda: list(rows.values_list("category", flat=True).distinct())
+    )
 
 
-def dataset_kinds(dataset_id: int) -> dict[str, str]:
-    """The kinds of a dataset's items, with what each is called, the kind of its first item first; one query."""
-    rows = Item.objects.current().filter(dataset_id=dataset_id).order_by().values_list("kind")
+def dataset_kinds(dataset: Dataset) -> dict[str, str]:
+    """The kinds of a dataset's items, with what each is called, the kind of its first item first; at most one query."""
+    rows = Item.objects.current().filter(dataset=dataset).order_by().values_list("kind", flat=True)
     first = rows.annotate(first=Min("position")).order_by("first", "kind")
-    return {kind: kind_of(kind).label for kind, _ in first}
+    return {kind: kind_of(kind).label for kind in counted_of_version(dataset, "kinds", lambda: list(first))}
+
+
+def kinds_ever(dataset: Dataset) -> list[str]:
+    """The kinds of a dataset's items, of earlier versions too, by name; at most one query."""
+    rows = Item.objects.filter(dataset=dataset).order_by("kind").values_list("kind", flat=True)
+    return counted_of_version(dataset, "kinds-ever", lambda: list(rows.distinct()))
 
 
 def item_texts(item_id: int) -> ItemTexts:

@@ -9,6 +9,7 @@ from django.db.models.functions import Length
 
 from annotation.domain.sampling import Sides
 from annotation.models import Criterion, Dataset, Item, ItemResponse, ItemSampling, Study, StudyItem
+from annotation.selectors.costly import counted_of_version
 from annotation.selectors.judging import ItemSlice
 
 
@@ -59,7 +60,8 @@ def dataset_criteria(dataset_id: int) -> list[tuple[str, str]]:
 
 def dataset_parts(dataset: Dataset) -> dict[str, list[str]]:
     """What a slice can be chosen by: categories, subset paths with the paths above them."""
-    rows = dataset.instructions.order_by().values_list("category", "subset").distinct()
+    named = dataset.instructions.order_by().values_list("category", "subset").distinct()
+    rows = counted_of_version(dataset, "parts", lambda: list(named))
     categories, subsets = set(), set()
     for category, subset in rows:
         categories.add(category)

@@ -80,7 +80,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     tallies = label_tallies(request.user, [item.pk for item in page.object_list])
     for item in page.object_list:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
-    counts = dataset_counts(dataset.pk)
+    counts = dataset_counts(dataset)
     versions = list(dataset.versions.all())
     may_change = datasets_changeable_by(request.user).filter(pk=dataset.pk).exists()
     may_settle = request.user.is_administrator or dataset.owner_id == request.user.pk

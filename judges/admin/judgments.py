@@ -34,12 +34,13 @@ class JudgmentAdmin(ReadOnlyAdmin[Judgment]):
     ) -> HttpResponse:
         self.require_reading(request)
         filters = filter_from(request.GET)
+        dataset = datasets_by_name().filter(pk=filters.dataset_id).first() if filters.dataset_id else None
         context = {
             **list_context(request.GET, filters, query_of(filters)),
             "judgment_page": "admin:judges_judgment_change",
             "judges": judges_with_judgments().only("name"),
             "datasets": datasets_by_name().only("name"),
-            "categories": dataset_categories(filters.dataset_id) if filters.dataset_id is not None else [],
+            "categories": dataset_categories(dataset) if dataset is not None else [],
             "kinds": kind_choices(),
         }
         return self.own_page(request, "change_list.html", "Judgments", **context)

@@ -60,6 +60,24 @@ class Backend(Protocol):
         """Cancel what is in flight and free all resources. May be called twice."""
 
 
+@runtime_checkable
+class WaitingBackend(Backend, Protocol):
+    """A backend that keeps requests beyond its places, and asks each as soon as a place is free.
+
+    When a request fails, those that wait are returned by `drain` with `NotSentError`, the last first.
+
+    Attributes
+    ----------
+    places : int
+        How many requests are in flight, 1 to `capacity`; may be set.
+    """
+
+    places: int
+
+    def recall(self) -> None:
+        """Return all that waits, in the same way."""
+
+
 LOWEST_LOGPROB = -9999.0
 """In place of minus infinity, which JSON has not: the log-probability of a forbidden token, as servers report it."""
 

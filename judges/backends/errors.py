@@ -6,6 +6,7 @@
     |-- TransientBackendError      the same request may succeed later: refused connection, time-out,
     |   |                          408, 409, 425, 429, 5xx; `retry_after` when the server asked for a pause
     |   `-- MisbehavingServerError HTTP 200 with something that is not an answer; retried, but counted
+    |-- NotSentError               it waited, and was given back unsent: others failed, or it is not wanted
     |-- PermanentBackendError      this request will never succeed (400, 413, 422); others may
     `-- EndpointError              no request to this endpoint will succeed (401, 403, 404, no key)
         `-- BackendUnavailableError the backend cannot be built here: unknown name or missing package
@@ -57,6 +58,13 @@ class TransientBackendError(BackendError):
 
 class MisbehavingServerError(TransientBackendError):
     """The server said all is well and sent something that is not an answer."""
+
+
+class NotSentError(BackendError):
+    """The request waited for a free place, and comes back as if it had never been submitted."""
+
+    def __init__(self) -> None:
+        super().__init__("The request was not sent.")
 
 
 class PermanentBackendError(BackendError):

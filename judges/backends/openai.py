@@ -142,8 +142,9 @@ class OpenAIBackend(AsyncBackend):
         self._max_tokens_field = max_tokens_field
         self._headers = self._make_headers()
         self._replicas = Replicas(places)
-        # One for all: to read the certificates takes a fifth of a second.
-        certificates = httpx.create_ssl_context()
+        # One for all, and only where there is TLS: to read the certificates takes longer than some answers.
+        needed = any(_needs_certificates(place, only_own=is_local) for place in places)
+        certificates = httpx.create_ssl_context() if needed else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._connections = {
             replica.address: Connections(partial(_transport, place, certificates, only_own=is_local))
             for replica, place in zip(self._replicas.all, places, strict=True)
@@ -412,6 +413,10 @@ class OpenAIBackend(AsyncBackend):
         if url not in self._urls:
             self._urls[url] = httpx.URL(url)
         return self._urls[url]
+
+
+def _needs_certificates(place: str, *, only_own: bool) -> bool:
+    return not place.lower().startswith("http://") or (not only_own and proxy_for(place) is not None)
 
 
 def _transport(place: str, certificates: ssl.SSLContext, *, only_own: bool) -> httpx.AsyncHTTPTransport:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from judges.backends.base import storable
-from judges.backends.errors import BackendError, EndpointError, TransientBackendError
+from judges.backends.errors import BackendError, EndpointError, NotSentError, TransientBackendError
 from judges.backends.wire import UnstorableError, build_wire, hash_and_shown
 from judges.engine.codec import (
     UNPARSED,
@@ -268,6 +268,11 @@ class Engine:
     def _receive_error(
         self, transport: Transport, request: InFlightRequest, error: BackendError, now: float
     ) -> None:
+        if isinstance(error, NotSentError):
+            transport.ready.appendleft(request)
+            if not request.is_wanted():
+                self._drop(request)
+            return
         if isinstance(error, TransientBackendError):
             if error.was_sent:
                 request.lost()
@@ -335,6 +340,8 @@ class Engine:
             run.deadline = time.monotonic() + grace
         run.error = run.error or error
         run.lost = run.lost or lost
+        for transport in run.transports():
+            transport.recall()
         self._has_unwanted = True
         self._drop_unwanted()
 

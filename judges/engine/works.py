@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
 
-from judges.backends.base import Backend
-from judges.backends.errors import BackendError, TransientBackendError
+from judges.backends.base import Backend, WaitingBackend
+from judges.backends.errors import BackendError, NotSentError, TransientBackendError
 from judges.backends.wire import WireRequest
 from judges.engine.bounds import Bound
 from judges.engine.codec import Result
@@ -343,6 +343,10 @@ class Transport:
     fewer at a time, it answers more.
     Where other workers ask the same endpoint, capacity and pace are shared in equal parts.
 
+    Of a server that answers well, the backend has as many requests again, which it sends itself as places get free; it
+    gives them back where one fails (`WaitingBackend`). Where each request is counted before it is sent, for a budget or
+    a pace, it has none.
+
     Requests are sent in the order in which they were asked for, so that those with a common beginning stay together.
 
     Of an endpoint that answers in batches nothing is sent here: the engine takes what is ready into a batch.
@@ -362,6 +366,7 @@ class Transport:
         self.in_batches = in_batches
         self.name = name
         self.backend = backend
+        self._waiting = backend if isinstance(backend, WaitingBackend) and pace is None else None
         self.options = options
         self.is_priced = is_priced
         self.ready: deque[InFlightRequest] = deque()
@@ -391,7 +396,9 @@ class Transport:
             self.ceiling = self.target = self.options.batch_requests
             return
         self.ceiling = max(min(self.backend.capacity // max(n, 1), self.options.most_in_flight), 1)
-        self.target = self.ceiling + max(self.options.lookahead, self.ceiling // 2)
+        self.target = self.ceiling + max(self.options.lookahead, self.ceiling)
+        if self._waiting is not None:
+            self._waiting.places = self.ceiling
         if self.pace is not None:
             self.pace.share(1.0 / max(n, 1))
 
@@ -412,6 +419,9 @@ class Transport:
             if request.dropped:
                 continue
             request.payer = request.payer_chosen()
+            if request.payer.meters and self._is_full():
+                self.ready.appendleft(request)
+                break
             if request.payer.meters and self.shut(request) is not None:
                 held.append(request)
                 self.closed = request
@@ -447,9 +457,21 @@ class Transport:
         if n:
             self._seen.setdefault(model, (n, cost, float(tokens)))
 
-    def _has_room(self) -> bool:
+    def _is_full(self) -> bool:
         n_sent = len(self.sent)
-        return n_sent < self.bound.now and n_sent < self.ceiling and not self._is_doubted()
+        return n_sent >= self.bound.now or n_sent >= self.ceiling
+
+    def _has_room(self) -> bool:
+        if not self._is_full():
+            return not self._is_doubted()
+        if self._waiting is None or not self.n_answers or self.bound.now < self.ceiling:
+            return False
+        return len(self.sent) < 2 * self.ceiling
+
+    def recall(self) -> None:
+        """Take back what the backend has and has not sent: it comes with what is drained next."""
+        if self._waiting is not None:
+            self._waiting.recall()
 
     def _send(self, request: InFlightRequest) -> None:
         token = next(self._numbers)
@@ -469,6 +491,9 @@ class Transport:
             if request is None:  # given up before it came
                 continue
             request.ended()
+            if isinstance(outcome, NotSentError):
+                request.attempts -= 1
+                request.payer.counts.requests -= 1
             if isinstance(outcome, Answer):
                 n, cost, tokens = self._seen.get(request.wire.model, (0, 0.0, 0.0))
                 used = outcome.prompt_tokens + outcome.completion_tokens

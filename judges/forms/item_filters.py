@@ -44,7 +44,7 @@ class CellFigure:
 
 def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[ItemFilter, Study | None]:
     """Read the filter from an address; what cannot be read does not filter. Http404 for a study they may not see."""
-    kinds = dataset_kinds(dataset.pk)
+    kinds = dataset_kinds(dataset)
     kind = query.get("kind", "")
     study = _study(query.get("study", ""), dataset, user)
     if study is not None:

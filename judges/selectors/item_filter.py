@@ -126,6 +126,11 @@ class ItemFilter:
         return self.sort == "disagreement" or self.case in COMPARED or bool(self.truth)
 
     @property
+    def is_by_number(self) -> bool:
+        """Whether it lists the items in the order of their source, and the rows themselves say which fit."""
+        return not self.is_compared and self.sort == "number"
+
+    @property
     def is_by_certainty(self) -> bool:
         """Whether it asks how certain a judge is."""
         return self.certainty_from is not None or self.certainty_below is not None

@@ -104,6 +104,8 @@ def item_page(
 
     The number of queries does not depend on the size. Raises `TooManyError`.
     """
+    if filters.is_by_number:
+        return _page_by_number(filters, after=after, before=before, size=size)
     ids = item_order(filters)
     if before is not None and before in ids:
         end = ids.index(before)
@@ -122,12 +124,54 @@ def item_page(
 
 def item_neighbours(filters: ItemFilter, item_id: int) -> tuple[int | None, int | None]:
     """The items above and below one in the list; None at the ends, and where it is not in it."""
+    if filters.is_by_number:
+        items = _items(filters)
+        if (here := _place(items, item_id)) is None:
+            return None, None
+        return _beside(items, here, 1, down=False)[0], _beside(items, here, 1, down=True)[0]
     try:
         ids = item_order(filters)
         place = ids.index(item_id)
     except (TooManyError, ValueError):
         return None, None
     return (ids[place - 1] if place else None), (ids[place + 1] if place + 1 < len(ids) else None)
+
+
+def _page_by_number(filters: ItemFilter, *, after: int | None, before: int | None, size: int) -> ItemPage:
+    """A page of the items in their own order: the database reads no more of them than the page has."""
+    items = _items(filters)
+    above = _place(items, before)
+    if above is not None:
+        shown = [pk for pk in _beside(items, above, size + 1, down=False) if pk is not None]
+        more, shown = len(shown) > size, shown[:size][::-1]
+        newer = shown[0] if more else None
+        older = shown[-1] if shown else None
+    else:
+        below = _place(items, after)
+        shown = [pk for pk in _beside(items, below, size + 1, down=True) if pk is not None]
+        more, shown = len(shown) > size, shown[:size]
+        newer = shown[0] if shown and below is not None else None
+        older = shown[-1] if more else None
+    return ItemPage(rows=_rows(filters, shown), n_found=items.count(), newer=newer, older=older)
+
+
+def _place(items: QuerySet[Item], pk: int | None) -> tuple[int, int] | None:
+    """Where an item stands in the order of the source; None where it is not among these."""
+    return None if pk is None else items.filter(pk=pk).values_list("position", "pk").first()
+
+
+def _beside(items: QuerySet[Item], place: tuple[int, int] | None, n: int, *, down: bool) -> list[int | None]:
+    """The items next to a place (None: from the start), the nearest first; at least one, None where there is none."""
+    if place is not None:
+        position, pk = place
+        # The condition on the position alone lets an index bound the search.
+        if down:
+            items = items.filter(~Q(position=position, pk__lte=pk), position__gte=position)
+        else:
+            items = items.filter(~Q(position=position, pk__gte=pk), position__lte=position)
+    order = ("position", "pk") if down else ("-position", "-pk")
+    found = list(items.order_by(*order).values_list("pk", flat=True)[:n])
+    return [*found] or [None]
 
 
 def item_order(filters: ItemFilter) -> list[int]:

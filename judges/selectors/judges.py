@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from annotation.selectors.costly import counted
 from judges.backends.answerers import Answerer, answerers_read
 from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, SweepRun
 from judges.selectors.prompts import PromptVersion, prompt_get
@@ -74,7 +75,11 @@ class PlaceJudged:
 
 
 def judge_places(judge: Judge) -> list[PlaceJudged]:
-    """Return where a judge has judged, by dataset; one query."""
+    """Return where a judge has judged, by dataset; at most one query, and of millions not at each look."""
+    return counted(f"places:{judge.pk}:{judge.created_at.timestamp()}", lambda: _judge_places(judge))
+
+
+def _judge_places(judge: Judge) -> list[PlaceJudged]:
     rows = (
         Judgment.objects.filter(judge=judge)
         .order_by("item__dataset__name")

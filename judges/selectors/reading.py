@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, Item, User
+from annotation.selectors.costly import counted
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to, datasets_with_ends
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
@@ -85,7 +86,10 @@ def runs_stopped(runs: Iterable[RunProgress]) -> dict[str, list[RunProgress]]:
 def sweep_several(read: SweepRead) -> list[tuple[RunProgress, str, tuple[Answerer, ...]]]:
     """The judges of a sweep that were answered by several models under one name: a run of it, the name, the models."""
     runs = {run.judge_id: run for run in read.progress.runs if run.kind != GENERATION}
-    found = judge_answerers(list(runs), [dataset.pk for dataset in read.datasets]) if runs else {}
+    judges, datasets = sorted(runs), sorted(dataset.pk for dataset in read.datasets)
+    # By the moment it was made too: never those of another sweep that had the same number in another database.
+    key = f"answerers:{read.sweep.pk}:{read.sweep.created_at.timestamp()}:{'-'.join(map(str, datasets))}"
+    found = counted(key, lambda: judge_answerers(judges, datasets)) if runs else {}
     return [
         (runs[judge_id], name, models)
         for judge_id, uses in found.items()
@@ -133,8 +137,10 @@ def sweeps_by_dataset(datasets: Iterable[int]) -> dict[int, list[SweepOfDataset]
 
 def datasets_judged(datasets: Iterable[int]) -> set[int]:
     """Those of these datasets of which judges have said something, imported or run. One query."""
-    said = Judgment.objects.filter(item__dataset=OuterRef("pk"))
-    return set(datasets_by_name().filter(Exists(said), pk__in=list(datasets)).values_list("pk", flat=True))
+    # Not by EXISTS, which PostgreSQL turns into a join with all judgments.
+    one = Subquery(Judgment.objects.order_by().filter(item__dataset=OuterRef("pk")).values("pk")[:1])
+    rows = datasets_by_name().filter(pk__in=list(datasets)).annotate(one=one)
+    return set(rows.filter(one__isnull=False).values_list("pk", flat=True))
 
 
 def datasets_judged_beyond(sweeps: Mapping[int, int]) -> set[int]:
@@ -162,7 +168,7 @@ def datasets_judged_beyond(sweeps: Mapping[int, int]) -> set[int]:
         item__dataset=OuterRef(OuterRef("pk")),
     )
     imported = Judge.objects.filter(Exists(said), backend=BackendKind.IMPORTED)
-    rest = datasets_with_ends(set(sweeps) - found)
+    rest = datasets_with_ends(datasets_by_name().filter(pk__in=set(sweeps) - found))
     return found | set(rest.filter(Exists(imported)).values_list("pk", flat=True))
 
 
@@ -190,15 +196,39 @@ def judge_list_for(user: User, *, search: str = "") -> QuerySet[Judge]:
     return judges.order_by("name", "pk")
 
 
+MOST_COUNTED = 10_000
+"""Judgments of a judge that a list counts: of more, it says that there are more."""
+
+
+class _CountOf(Subquery):
+    """How many rows a query has; unlike an aggregate, of a query that has a limit too."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
 def judgment_counts(user: User, judge_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Of each of these judges: how many judgments they may see, and of how many datasets. One query."""
-    rows = (
-        Judgment.objects.filter(judge__in=list(judge_ids), item__dataset__in=datasets_visible_to(user))
-        .order_by()
-        .values_list("judge")
-        .annotate(n=Count("pk"), n_datasets=Count("item__dataset", distinct=True))
+    """Of each of these judges: how many judgments they may see, and of how many datasets. One query.
+
+    Counting ends above `MOST_COUNTED`: a list of judges must not take longer the more they have judged.
+    """
+    visible = datasets_visible_to(user)
+    said = Judgment.objects.order_by().filter(judge=OuterRef("pk"))
+    seen = said if user.is_administrator else said.filter(item__dataset__in=visible)
+    of_dataset = Judgment.objects.filter(
+        judge=OuterRef(OuterRef("pk")),
+        item__dataset=OuterRef("pk"),
+        item__gte=OuterRef("first"),
+        item__lte=OuterRef("last"),
     )
-    return {judge: (n, n_datasets) for judge, n, n_datasets in rows}
+    # Not by EXISTS, which PostgreSQL turns into a join with all that the judge has said: the first one is enough.
+    one = Subquery(of_dataset.order_by("item_id").values("pk")[:1])
+    judged = datasets_with_ends(visible).order_by().annotate(one=one)
+    rows = Judge.objects.filter(pk__in=list(judge_ids)).annotate(
+        n=_CountOf(seen.values("pk")[: MOST_COUNTED + 1]),
+        n_datasets=_CountOf(judged.filter(one__isnull=False).values("pk")),
+    )
+    return {judge: (n, n_datasets) for judge, n, n_datasets in rows.values_list("pk", "n", "n_datasets")}
 
 
 def judge_get_for(user: User, pk: int) -> Judge:
@@ -208,7 +238,13 @@ def judge_get_for(user: User, pk: int) -> Judge:
 
 def judges_of_dataset(dataset: Dataset, kind: str = "") -> QuerySet[Judge]:
     """The judges that have judged something (of a kind) of a dataset, imported or run, by name."""
-    judged = judgments_on([dataset], kind).filter(judge=OuterRef("pk"))
+    # From the judges, by the index of a judge's items: a dataset has a million judgments.
+    items = Item.objects.filter(dataset=dataset).values("pk")
+    judged = judgments_on([dataset], kind).filter(
+        judge=OuterRef("pk"),
+        item__gte=Subquery(items.order_by("pk")[:1]),
+        item__lte=Subquery(items.order_by("-pk")[:1]),
+    )
     return Judge.objects.filter(Exists(judged)).order_by("name", "pk")
 
 

@@ -13,6 +13,7 @@ from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_answerers, judge_places
 from judges.selectors.overview import judge_strategy
 from judges.selectors.reading import (
+    MOST_COUNTED,
     judge_get_for,
     judge_list_for,
     judges_visible_to,
@@ -36,7 +37,13 @@ def judge_list(request: ResearcherRequest) -> HttpResponse:
         (judge, judge_strategy(judge), kind_words(judge_kind(judge)), *counts.get(judge.pk, (0, 0)))
         for judge in page
     ]
-    context = {"section": "judges", "page_obj": page, "rows": rows, "search": search}
+    context = {
+        "section": "judges",
+        "page_obj": page,
+        "rows": rows,
+        "search": search,
+        "most_counted": MOST_COUNTED,
+    }
     return render(request, "judges/judge_list.html", context)
 
 

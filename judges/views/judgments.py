@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.kinds import kind_of
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by, datasets_visible_to, items_of
-from annotation.selectors.judged_items import dataset_categories
+from annotation.selectors.judged_items import dataset_categories, kinds_ever
 from annotation.selectors.overview import reader_of
 from judges.forms.judgment_filters import (
     detail_context,
@@ -51,7 +51,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     filters = _filters(request, dataset)
     chosen = _query(filters)
-    kinds = dataset.items.order_by("kind").values_list("kind", flat=True).distinct()
+    kinds = kinds_ever(dataset)
     context = {
         "section": "datasets",
         "crumbs": [
@@ -63,7 +63,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "loop": LoopPlace(dataset.name, "judge"),
         **list_context(request.GET, filters, chosen),
         "judges": judges_of_dataset(dataset).only("name"),
-        "categories": dataset_categories(dataset.pk),
+        "categories": dataset_categories(dataset),
         "kinds": [(kind, kind_of(kind).label) for kind in kinds],
         "judgment_page": "judges:judgment",
         "may_import": datasets_changeable_by(request.user).filter(pk=dataset.pk).exists(),

@@ -14,6 +14,7 @@ from annotation.kinds.reasonable import KEY
 from annotation.models import Dataset, Study, TiePolicy, User
 from annotation.selectors.datasets import items_of, response_lengths, scales_of
 from annotation.selectors.instructions import instruction_clusters
+from annotation.selectors.judged_items import dataset_kinds
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment, Order, ParseStatus
@@ -49,7 +50,7 @@ _STATUS = max(map(len, ParseStatus.values))
 
 def kinds_of(dataset: Dataset) -> tuple[str, ...]:
     """The kinds of a dataset's items."""
-    return tuple(items_of([dataset]).order_by("kind").values_list("kind", flat=True).distinct())
+    return tuple(sorted(dataset_kinds(dataset)))
 
 
 def inputs_read(

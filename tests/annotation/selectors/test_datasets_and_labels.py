@@ -93,7 +93,7 @@ def test_response_lengths(dataset: Dataset, django_assert_num_queries: Any) -> N
 
 
 def test_counts_and_maps(dataset: Dataset) -> None:
-    counts = dataset_counts(dataset.pk)
+    counts = dataset_counts(dataset)
     assert (counts.items, counts.gold) == (7, 6)
     assert counts.instructions == 7
     assert counts.by_kind == {"pairwise": 7}

@@ -87,7 +87,7 @@ class TestChanges:
 
     def test_lists_of_the_dataset_have_its_current_items(self, cast, dataset, tmp_path):
         next_version(cast, tmp_path)
-        assert dataset_counts(dataset.pk).items == 4
+        assert dataset_counts(dataset).items == 4
         assert sorted(items_by_external_id(dataset.pk)) == ["p0", "p1", "p3", "p4"]
         assert [one.responses[1] for one in items_for_judging(dataset.pk)] == ["b", "other", "b", "b"]
         page = text_of(client_of(cast.alice).get("/datasets/pairs/"))
