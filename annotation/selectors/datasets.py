@@ -170,9 +170,14 @@ def datasets_settled_by(user: User) -> QuerySet[Dataset]:
 
 def datasets_with_ends(among: QuerySet[Dataset]) -> QuerySet[Dataset]:
     """These datasets with ``first`` and ``last``, the lowest and the highest primary key of their items."""
-    items = Item.objects.filter(dataset=OuterRef("pk")).values("pk")
-    ends = {"first": Subquery(items.order_by("pk")[:1]), "last": Subquery(items.order_by("-pk")[:1])}
-    return among.annotate(**ends)
+    first, last = item_ends(OuterRef("pk"))
+    return among.annotate(first=first, last=last)
+
+
+def item_ends(dataset_id: int | OuterRef) -> tuple[Subquery, Subquery]:
+    """The lowest and the highest primary key of a dataset's items, for a query."""
+    items = Item.objects.filter(dataset=dataset_id).values("pk")
+    return Subquery(items.order_by("pk")[:1]), Subquery(items.order_by("-pk")[:1])
 
 
 def items_of(

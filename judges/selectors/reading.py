@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, Item, User
 from annotation.selectors.costly import counted
-from annotation.selectors.datasets import datasets_by_name, datasets_visible_to, datasets_with_ends
+from annotation.selectors.datasets import datasets_by_name, datasets_visible_to, datasets_with_ends, item_ends
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
 from judges.models import BackendKind, Judge, JudgeUpload, Judgment, Sweep, SweepRun, SweepState
@@ -239,12 +239,8 @@ def judge_get_for(user: User, pk: int) -> Judge:
 def judges_of_dataset(dataset: Dataset, kind: str = "") -> QuerySet[Judge]:
     """The judges that have judged something (of a kind) of a dataset, imported or run, by name."""
     # From the judges, by the index of a judge's items: a dataset has a million judgments.
-    items = Item.objects.filter(dataset=dataset).values("pk")
-    judged = judgments_on([dataset], kind).filter(
-        judge=OuterRef("pk"),
-        item__gte=Subquery(items.order_by("pk")[:1]),
-        item__lte=Subquery(items.order_by("-pk")[:1]),
-    )
+    first, last = item_ends(dataset.pk)
+    judged = judgments_on([dataset], kind).filter(judge=OuterRef("pk"), item__gte=first, item__lte=last)
     return Judge.objects.filter(Exists(judged)).order_by("name", "pk")
 
 
