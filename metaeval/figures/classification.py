@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from annotation.kinds.classification import Level
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures, ScoreWords
+from metaeval.figures.figure import CORRELATION, GROUPS, OPTIONS, UNPARSED, Figure, KindFigures, ScoreWords
 from metaeval.figures.pairwise import PairJudge, PairSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
@@ -222,6 +222,10 @@ class ClassificationSample(PairSample):
         leads = (shares == most) & (most >= 0)
         is_decided = leads.sum(axis=1, keepdims=True) == 1
         return np.where(is_decided, leads.astype(np.float64), np.nan)
+
+    @property
+    def represents(self) -> Literal["match", "negative_rmse"]:
+        return "match" if self.several or self.scheme.level != "interval" else "negative_rmse"
 
     @property
     def scorable(self) -> Booleans:
@@ -495,6 +499,7 @@ KIND = KindFigures(
     judges=JUDGES,
     primaries=("agreement",),
     further=SET_PRIMARIES,
+    options=(*OPTIONS, "preset"),
     so_far=(
         *("agreement", "best_reachable", "percent_agreement", "alpha_nominal", "alpha_ordinal"),
         *("alpha_interval", "alpha_masi"),

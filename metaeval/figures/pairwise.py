@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -255,6 +255,11 @@ class PairSample(GradedSample, SetSample):
     """Pairs: labels in slots, (n_items, most labels of an item)."""
 
     judge_type = PairJudge
+
+    @property
+    def represents(self) -> Literal["match", "negative_rmse"]:
+        """How the authors' alternative annotator test scores an answer against the labels of others."""
+        return "match"
 
     @cached_property
     def slots(self) -> Floats:

@@ -257,6 +257,14 @@ KNOWN: tuple[Citation, ...] = (
         "Advances in Neural Information Processing Systems 36",
     ),
     _paper(
+        "arora2025healthbench",
+        "Arora, Rahul K.; Wei, Jason; Soskin Hicks, Rebecca; Bowman, Preston; Quiñonero-Candela, Joaquin; Tsimpourlis, "
+        "Foivos; Sharman, Michael; Shah, Meghan; Vallone, Andrea; Beutel, Alex; Heidecke, Johannes; Singhal, Karan",
+        "HealthBench: Evaluating Large Language Models Towards Improved Human Health",
+        2025,
+        "arXiv:2505.08775",
+    ),
+    _paper(
         "tan2025judgebench",
         "Tan, Sijun; Zhuang, Siyuan; Montgomery, Kyle; Tang, William Y.; Cuadron, Alejandro; Wang, Chenguang; Popa, "
         "Raluca Ada; Stoica, Ion",
