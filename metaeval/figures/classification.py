@@ -19,6 +19,7 @@ from metaeval.figures.pairwise import PairJudge, PairSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
 from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import RISK, ByGroup, Crossed, CrossedRatio, Ratio, means_by
@@ -503,6 +504,7 @@ KIND = KindFigures(
     so_far=(
         *("agreement", "best_reachable", "percent_agreement", "alpha_nominal", "alpha_ordinal"),
         *("alpha_interval", "alpha_masi"),
+        *SETS_SO_FAR,
     ),
     of_everyone="agreement",
     of_one_person=Figure(

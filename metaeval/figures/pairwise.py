@@ -16,6 +16,7 @@ from metaeval.figures.graded import GradedJudge, GradedSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
 from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import SetJudge, SetSample, set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
@@ -837,6 +838,7 @@ KIND = KindFigures(
         "graded_alpha",
         "tie_rate",
         "first_shown_rate",
+        *SETS_SO_FAR,
     ),
     of_one_person=Figure(
         "agreement",

@@ -354,7 +354,9 @@ _OF_FIGURES = {
     "within_one": ("zhang2024helminstruct",),
     "tower": ("ziems2024tower",),
     "drfr": ("qin2024infobench",),
-    **dict.fromkeys(("set_coverage", "set_hit_rate", "set_distance", "set_consistency"), ("guerdan2025",)),
+    **dict.fromkeys(
+        ("set_coverage", "set_hit_rate", "set_distance", "set_closeness", "set_consistency"), ("guerdan2025",)
+    ),
 }
 # Of rankings, by what is ranked.
 _OF_RANKS: dict[str, dict[str, tuple[str, ...]]] = {
