@@ -156,6 +156,9 @@ class Items:
         By part, the part that it depends on, empty for none; empty where parts have no tree.
     voted : ndarray of shape (n_items,)
         Whether the gold ranks are people's votes.
+    points : ndarray of shape (n_items, n_parts) or None
+        What meeting each aspect earns, below 0 for what a response should not do; NaN where an aspect doesn't say.
+        None where none does.
     """
 
     external_id: tuple[str, ...]
@@ -167,6 +170,7 @@ class Items:
     lengths: Integers
     parents: tuple[tuple[str, ...], ...]
     voted: Booleans
+    points: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.external_id)
@@ -378,6 +382,9 @@ class Inputs:
         if scales := self.scales_json():
             digest.line("scales", scales)
         digest.arrays(items.gold, items.lengths, *_of_labels(labels))
+        if items.points is not None:
+            digest.line("points of aspects")
+            digest.arrays(items.points)
         if labels.grades is not None:
             digest.line("grades of labels")
             digest.arrays(labels.grades)
@@ -400,6 +407,9 @@ class Inputs:
         if scales := self.scales_json():
             items.line("scales", scales)
         items.arrays(self.items.lengths)
+        if self.items.points is not None:
+            items.line("points")
+            items.arrays(self.items.points)
         gold, labels, weights = _Digest(), _Digest(), _Digest()
         gold.arrays(self.items.gold)
         labels.line(self.labels.n_repeated, self.labels.ties_allowed)
@@ -590,6 +600,8 @@ class StoredItem:
         Characters of the responses, of kinds whose items have several.
     parents : tuple of str
         By part, the part that it depends on; empty where there is none.
+    points : sequence of number or None
+        By part, what meeting it earns; empty where none says.
     """
 
     external_id: str
@@ -601,6 +613,7 @@ class StoredItem:
     metadata: Stored = field(default_factory=dict)
     lengths: Sequence[int] = ()
     parents: tuple[str, ...] = ()
+    points: Sequence[float | None] = ()
 
 
 def items_make(kind: ItemKind, rows: Sequence[StoredItem]) -> Items:
@@ -625,7 +638,17 @@ def items_make(kind: ItemKind, rows: Sequence[StoredItem]) -> Items:
         lengths=lengths,
         parents=tuple(row.parents or ("",) * len(row.parts) for row in rows),
         voted=np.array([each is not None for each in votes], dtype=np.bool_),
+        points=_points(rows, width),
     )
+
+
+def _points(rows: Sequence[StoredItem], width: int) -> Floats | None:
+    if not any(row.points for row in rows):
+        return None
+    found = np.full((len(rows), width), np.nan)
+    for k, row in enumerate(rows):
+        found[k, : len(row.points)] = [np.nan if one is None else one for one in row.points]
+    return found
 
 
 def _votes(metadata: Any) -> tuple[float, ...] | None:

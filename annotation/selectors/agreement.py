@@ -27,22 +27,22 @@ from annotation.selectors.instructions import instruction_clusters
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.figures.sample import Ratio
-from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
+from metaeval.inputs import Floats, Inputs, Items, Labels, Options, Stored, columns_of, sets_of, weights_drawn
 from metaeval.stats import Estimate
 
 # Primary key of an annotator to (pseudonym, simulated?).
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 10
+VERSION = 11
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
 
 
 class LabelRow(NamedTuple):
-    """A label that counts; `stored` is what the column says that its kind reads, `number` its place in time, and
-    `grade` how strong a preference is, where the study asks.
+    """A label that counts; `stored` is what the column says that its kind reads, `number` its place in time, `grade`
+    how strong a preference is, and `whole` its value with its response set, where the study asks for these.
     """
 
     item: int
@@ -55,6 +55,7 @@ class LabelRow(NamedTuple):
     stored: Any
     number: int = 0
     grade: float | None = None
+    whole: Stored | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,14 @@ class Agreement:
             (figure, self.overall(figure.name))
             for figure in (_figures(self.own, self.measures) if self.measures else ())
         ]
+
+    @property
+    def tables(self) -> dict[str, list[tuple[Figure, Mapping[str, Any]]]]:
+        """The same by the heading of each table of a report, that of the first ones being empty."""
+        found: dict[str, list[tuple[Figure, Mapping[str, Any]]]] = {}
+        for figure, estimate in self.figures:
+            found.setdefault(figure.table, []).append((figure, estimate))
+        return found
 
     @property
     def _alike(self) -> list[Mapping[str, Any]]:
@@ -228,8 +237,8 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
     labels = Label.objects.current().filter(study=study, kind=study.kind)
     about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
     own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
-    graded = ("value",) if study.strengths else ()
-    names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk", *graded)
+    more = ("value",) if study.strengths or study.response_sets else ()
+    names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk", *more)
     found = labels.order_by("item__position", "item_id", "pk").values_list(*names)
     row: tuple[Any, ...]
     for row in found.iterator(chunk_size=5_000):
@@ -251,9 +260,12 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
         if annotator not in people:
             people[annotator] = (str(pseudonym(public_id, study=study.pk)), simulated)
         seconds = seconds_of(ms, earlier)
-        grade = grade_of(value[0]) if value else None
+        grade = grade_of(value[0]) if study.strengths else None
+        whole = value[0] if study.response_sets else None
         cluster = same.get(instruction, instruction)
-        yield LabelRow(item, cluster, category, annotator, seconds, chance, order, stored, number, grade)
+        yield LabelRow(
+            item, cluster, category, annotator, seconds, chance, order, stored, number, grade, whole
+        )
 
 
 def seconds_of(active_ms: int | None, supersedes: int | None) -> float:
@@ -376,6 +388,9 @@ def _inputs(
             simulated=np.array([people[row.annotator][1] for row in rows], dtype=np.bool_),
             shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
             grades=None if np.isnan(grades).all() else grades,
+            sets=sets_of(
+                kind, [row.whole for row in rows], [parts[k] for k in item], width, list(criteria.values())
+            ),
         ),
         criteria=tuple(criteria),
         scheme=scheme,
@@ -416,7 +431,7 @@ def _figures(figures: KindFigures, measures: Mapping[str, Any]) -> list[Figure]:
 
 def _columns(figures: KindFigures, kind: str, measures: Mapping[str, Any]) -> list[Figure]:
     axis = _axis(kind_of(kind))
-    return [figure for figure in _figures(figures, measures) if axis in figure.axes]
+    return [figure for figure in _figures(figures, measures) if axis in figure.axes and not figure.table]
 
 
 def _rows(

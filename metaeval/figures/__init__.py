@@ -16,8 +16,10 @@ from metaeval.figures import (
     classification,
     importance,
     pairwise,
+    published_checklists,
     published_pairs,
     published_rankings,
+    published_replacement,
     rubric,
 )
 from metaeval.figures.figure import Figure, KindFigures, PublishedConvention, ScoreWords, Unit
@@ -26,10 +28,10 @@ from metaeval.figures.sample import JudgeSample, Sample
 FIGURES: dict[str, KindFigures] = {
     "pairwise": replace(pairwise.KIND, published=published_pairs.PUBLISHED),
     "rubric": rubric.KIND,
-    "checklist": checklist.KIND,
+    "checklist": replace(checklist.KIND, published=published_checklists.PUBLISHED),
     "importance": importance.KIND,
     "answer_ranking": replace(answer_ranking.KIND, published=published_rankings.PUBLISHED),
-    "classification": classification.KIND,
+    "classification": replace(classification.KIND, published=published_replacement.OF_CATEGORIES),
 }
 KIND_LABELS = {name: kind_of(name).label for name in FIGURES}
 

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from metaeval.figures.binary import BinaryAnswers, binary_figures, certainty_of, read_once
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Convention, Figure, KindFigures, ScoreWords
+from metaeval.figures.figure import (
+    CORRELATION,
+    GROUPS,
+    OPTIONS,
+    UNPARSED,
+    Convention,
+    Figure,
+    KindFigures,
+    ScoreWords,
+)
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
     RISK,
@@ -632,6 +641,7 @@ KIND = KindFigures(
     gold=GOLD,
     primaries=("agreement",),
     majority=True,
+    options=(*OPTIONS, "preset"),
     so_far=("alpha", "pair_exact", "agreement", "cannot_tell_rate", "drfr"),
     of_everyone="agreement",
     of_one_person=Figure(

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from annotation.kinds.classification import Level
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures, ScoreWords
+from metaeval.figures.figure import CORRELATION, GROUPS, OPTIONS, UNPARSED, Figure, KindFigures, ScoreWords
 from metaeval.figures.pairwise import PairJudge, PairSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
 from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import RISK, ByGroup, Crossed, CrossedRatio, Ratio, means_by
@@ -222,6 +223,10 @@ class ClassificationSample(PairSample):
         leads = (shares == most) & (most >= 0)
         is_decided = leads.sum(axis=1, keepdims=True) == 1
         return np.where(is_decided, leads.astype(np.float64), np.nan)
+
+    @property
+    def represents(self) -> Literal["match", "negative_rmse"]:
+        return "match" if self.several or self.scheme.level != "interval" else "negative_rmse"
 
     @property
     def scorable(self) -> Booleans:
@@ -495,9 +500,11 @@ KIND = KindFigures(
     judges=JUDGES,
     primaries=("agreement",),
     further=SET_PRIMARIES,
+    options=(*OPTIONS, "preset"),
     so_far=(
         *("agreement", "best_reachable", "percent_agreement", "alpha_nominal", "alpha_ordinal"),
         *("alpha_interval", "alpha_masi"),
+        *SETS_SO_FAR,
     ),
     of_everyone="agreement",
     of_one_person=Figure(

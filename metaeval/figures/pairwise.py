@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from metaeval.figures.graded import GradedJudge, GradedSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
 from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import SetJudge, SetSample, set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.figures.sample import (
@@ -255,6 +256,11 @@ class PairSample(GradedSample, SetSample):
     """Pairs: labels in slots, (n_items, most labels of an item)."""
 
     judge_type = PairJudge
+
+    @property
+    def represents(self) -> Literal["match", "negative_rmse"]:
+        """How the authors' alternative annotator test scores an answer against the labels of others."""
+        return "match"
 
     @cached_property
     def slots(self) -> Floats:
@@ -832,6 +838,7 @@ KIND = KindFigures(
         "graded_alpha",
         "tie_rate",
         "first_shown_rate",
+        *SETS_SO_FAR,
     ),
     of_one_person=Figure(
         "agreement",

@@ -10,15 +10,13 @@ import numpy as np
 
 from metaeval.figures.figure import GROUPS, Figure, PublishedConvention
 from metaeval.figures.pairwise import PairJudge, PairSample
+from metaeval.figures.published_replacement import OF_PAIRS as ALTERNATIVE
 from metaeval.figures.sample import ByGroup, Ratio, mean_of
 from metaeval.inputs import Booleans
-from metaeval.selection.replacement import orders_judged
 from metaeval.stats import (
-    AlternativeAnnotatorTest,
     Estimate,
     SectionAccuracy,
     accuracy_contributions,
-    alternative_annotator_test,
     leave_one_out_contributions,
     positional_agreement_contributions,
     preset,
@@ -32,7 +30,6 @@ _NO_LABELS = "no labels"
 _NO_PAIR = "no item has two labels"
 _NO_SUBSET = "no item is of a subset of this benchmark"
 _OF_ALL = "of all items, not of a group"
-_NO_INTERVAL = "no interval: a share of annotators"
 
 
 def _accuracy(name: str) -> Callable[[PairJudge], Ratio]:
@@ -222,80 +219,6 @@ def _agreement(name: str, title: str, convention: str, cites: tuple[str, ...]) -
     )
 
 
-# --- the alternative annotator test --------------------------------------------------------------------------------
-
-
-_PEOPLE = {"experts": "experts", "skilled": "skilled annotators", "crowd": "crowdworkers"}
-
-
-def _test(name: str, one: PairJudge, members: Booleans) -> AlternativeAnnotatorTest | None:
-    sample: PairSample = one.sample
-    labels = sample.labels
-    if not len(labels):
-        return None
-    said, where = orders_judged(one.verdicts, one.judged)
-    return alternative_annotator_test(
-        (labels.item, labels.annotator, labels.choice),
-        said,
-        where=where & members,
-        resamples=sample.resamples,
-        confidence=sample.options.confidence,
-        **preset(name).of("alternative_annotator_test"),
-    )
-
-
-def _winning_rate(name: str, one: PairJudge) -> ByGroup:
-    def figure(members: Booleans) -> Estimate:
-        found = _test(name, one, members)
-        if found is None or np.isnan(found.winning_rate):
-            return no_estimate(_NO_LABELS if found is None else found.reason or "no test")
-        return Estimate(found.winning_rate, np.nan, np.nan, found.n_tested, reason=_NO_INTERVAL)
-
-    return ByGroup(figure)
-
-
-def _advantage(name: str, one: PairJudge) -> ByGroup:
-    def figure(members: Booleans) -> Estimate:
-        found = _test(name, one, members)
-        return no_estimate(_NO_LABELS) if found is None else found.advantage_probability
-
-    return ByGroup(figure)
-
-
-def _alternative(who: str, epsilon: float) -> PublishedConvention:
-    name = f"alt_test_{who}"
-    title = f"Alternative annotator test of {_PEOPLE[who]}"
-    why = "the test is of these annotators"
-    return PublishedConvention(
-        title,
-        f"The alternative annotator test is the authors': a t test of each annotator with 30 items or more with "
-        f"epsilon {epsilon:g}, corrected by Benjamini and Yekutieli; unparsed verdicts are left out, and the winning "
-        "rate is passed at 50%.",
-        ("calderon2025", "benjamini2001"),
-        (
-            Figure(
-                f"{name}_winning_rate",
-                f"Winning rate (epsilon {epsilon:g})",
-                "Share of the annotators tested against whom the judge is shown to be less than epsilon worse.",
-                partial(_winning_rate, name),
-                short="Winning rate",
-                compares=True,
-                only_these=why,
-            ),
-            Figure(
-                f"{name}_advantage",
-                f"Advantage probability (epsilon {epsilon:g})",
-                "Mean over the annotators tested of the share of items on which the judge represents the others at "
-                "least as well.",
-                partial(_advantage, name),
-                short="Advantage probability",
-                compares=True,
-                only_these=why,
-            ),
-        ),
-    )
-
-
 PUBLISHED: Mapping[str, PublishedConvention] = {
     "mt_bench_s1": _mt_bench("S1", "a tie is a vote like any other"),
     "mt_bench_s2": _mt_bench("S2", "every tie, of a judge or of a person, is left out"),
@@ -366,8 +289,6 @@ PUBLISHED: Mapping[str, PublishedConvention] = {
         "random.",
         ("lyu2024href",),
     ),
-    "alt_test_experts": _alternative("experts", 0.2),
-    "alt_test_skilled": _alternative("skilled", 0.15),
-    "alt_test_crowd": _alternative("crowd", 0.1),
+    **ALTERNATIVE,
 }
 """By the name of a preset."""

@@ -36,7 +36,7 @@ from metaeval.stats.crossed_sums import CrossedSums, mean_effects
 
 HALF = 0.5
 """An answer is reasonable in the hit rate if at least this share of people include it, in decisions if more do."""
-PRIMARIES = ("set_coverage", "set_hit_rate")
+PRIMARIES = ("set_coverage", "set_hit_rate", "set_closeness")
 """By which judges may be ranked where labels have sets."""
 TABLE = "Response sets"
 _NO_SET = "no judged item has a response set"
@@ -134,6 +134,24 @@ class SetJudge(JudgeSample):
 
         return mean_of(self._over_parts(of_part), _NO_TWO)
 
+    def set_closeness(self) -> Ratio | None:
+        """One minus that distance over the number of answers, an unparsed verdict being as far as can be.
+
+        It is not corrected for few annotators: what they add is the same for every judge, so a choice is as by the
+        corrected distance, and items with one set count too.
+        """
+        sample = self.sample
+        if not sample.compares_sets:
+            return None
+        counted, read = (
+            each.sum(axis=1) for each in (self._counted, self._counted & ~np.isnan(self.set_verdicts))
+        )
+        share_read = np.where(counted > 0, read / np.maximum(counted, 1), np.nan)
+        own = self.set_shares / np.where(share_read > 0, share_read, 1.0)[:, :, np.newaxis]
+        far = ((sample.people_shares - own) ** 2).sum(axis=2) / np.maximum(sample.set_offered.sum(axis=2), 1)
+        close = share_read * (1 - far).clip(min=0)
+        return mean_of(self._over_parts(lambda place: close[:, place]), _NO_SET)
+
     def set_consistency(self) -> Ratio | None:
         """Share of the answers of which it says as people whether more than half include it."""
         sample = self.sample
@@ -148,7 +166,10 @@ class SetJudge(JudgeSample):
 
     def set_score(self, primary: str) -> Floats:
         """By one of `PRIMARIES`, as a choice between judges needs it."""
-        found = self.set_coverage(HALF if primary == "set_hit_rate" else None)
+        if primary == "set_closeness":
+            found = self.set_closeness()
+        else:
+            found = self.set_coverage(HALF if primary == "set_hit_rate" else None)
         return np.full(self.sample.n_items, np.nan) if found is None else item_means(found)
 
 
@@ -351,6 +372,8 @@ PEOPLE = (
         alike=SetSample.set_several_alike,
     ),
 )
+SO_FAR = tuple(figure.name for figure in PEOPLE)
+"""What the page of a study shows while it fills."""
 JUDGES = (
     Figure(
         "set_coverage",
@@ -394,6 +417,21 @@ JUDGES = (
         only_these=_TARGET,
     ),
     Figure(
+        "set_closeness",
+        "Closeness to response sets",
+        "One minus the squared distance between the judge's shares of verdicts and the shares of human annotators who "
+        "include each answer, over the number of answers; an unparsed verdict counts as 0. Averaged over criteria and "
+        "items.",
+        SetJudge.set_closeness,
+        axes=GROUPS,
+        compares=True,
+        table=TABLE,
+        short="Closeness",
+        lead="{name} is closest to human response sets: {value}",
+        lacking="No judged item has a response set.",
+        only_these=_TARGET,
+    ),
+    Figure(
         "set_consistency",
         "Decision consistency",
         "Share of the answers of an item of which the judge's verdicts and human annotators' sets say the same: that "
@@ -427,5 +465,14 @@ def set_scores(items: str, gold: str = _GOLD) -> dict[str, ScoreWords]:
             "",
             "The hit rate is the share of a judge's answers that at least half of the human annotators of an item find "
             "reasonable.",
+        ),
+        "set_closeness": ScoreWords(
+            items,
+            "closeness to human response sets",
+            gold,
+            "",
+            "Closeness is 1 minus the squared distance between a judge's verdicts and the shares of human annotators "
+            "who find each answer reasonable, over the number of answers. Judges rank by it as by the least distance; "
+            "an unparsed verdict counts as 0.",
         ),
     }

@@ -25,6 +25,7 @@ from metaeval.figures.ratings import NEAR, RubricJudge, RubricSample
 from metaeval.figures.response_sets import JUDGES as SET_JUDGES
 from metaeval.figures.response_sets import PEOPLE as SET_PEOPLE
 from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
+from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
 from metaeval.stats.crossed_sums import Linear
@@ -312,7 +313,7 @@ def rubric_figures(scales: tuple[Scale, ...]) -> KindFigures:
     """The figures of ratings on these scales, one a criterion, without their words; of none, of 1 to 5."""
     words = _Words(scales)
     near = words.near
-    so_far = ("alpha", "pair_exact", "pair_near", "within_one", "mean_rating")
+    so_far = ("alpha", "pair_exact", "pair_near", "within_one", "mean_rating", *SETS_SO_FAR)
     has_none = words.read.has_not_applicable
     return KindFigures(
         sample=RubricSample,

@@ -49,7 +49,9 @@ _OF_ONE_LABEL: dict[str, tuple[str, ...]] = {
 }
 # Figures of response sets, of a judge and of annotators: with sets, of two annotators where what few add is taken out.
 _OF_SETS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("set_coverage", "set_hit_rate", "set_consistency"), ("judgment", "set")),
+    **dict.fromkeys(
+        ("set_coverage", "set_hit_rate", "set_closeness", "set_consistency"), ("judgment", "set")
+    ),
     "set_distance": ("judgment", "sets"),
 }
 _SETS_OF_PEOPLE: dict[str, tuple[str, ...]] = {

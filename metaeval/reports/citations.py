@@ -257,6 +257,14 @@ KNOWN: tuple[Citation, ...] = (
         "Advances in Neural Information Processing Systems 36",
     ),
     _paper(
+        "arora2025healthbench",
+        "Arora, Rahul K.; Wei, Jason; Soskin Hicks, Rebecca; Bowman, Preston; Quiñonero-Candela, Joaquin; Tsimpourlis, "
+        "Foivos; Sharman, Michael; Shah, Meghan; Vallone, Andrea; Beutel, Alex; Heidecke, Johannes; Singhal, Karan",
+        "HealthBench: Evaluating Large Language Models Towards Improved Human Health",
+        2025,
+        "arXiv:2505.08775",
+    ),
+    _paper(
         "tan2025judgebench",
         "Tan, Sijun; Zhuang, Siyuan; Montgomery, Kyle; Tang, William Y.; Cuadron, Alejandro; Wang, Chenguang; Popa, "
         "Raluca Ada; Stoica, Ion",
@@ -346,7 +354,9 @@ _OF_FIGURES = {
     "within_one": ("zhang2024helminstruct",),
     "tower": ("ziems2024tower",),
     "drfr": ("qin2024infobench",),
-    **dict.fromkeys(("set_coverage", "set_hit_rate", "set_distance", "set_consistency"), ("guerdan2025",)),
+    **dict.fromkeys(
+        ("set_coverage", "set_hit_rate", "set_distance", "set_closeness", "set_consistency"), ("guerdan2025",)
+    ),
 }
 # Of rankings, by what is ranked.
 _OF_RANKS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -134,7 +134,8 @@ def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None, study: Stud
 
 
 def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tuple[str, ...]) -> Items:
-    lengths, tree = _lengths(dataset, kind), _tree(dataset) if kind.parts == "aspects" else {}
+    lengths = _lengths(dataset, kind)
+    tree, points = _tree(dataset) if kind.parts == "aspects" else ({}, {})
     # Instructions are numbered by first appearance: a name that any database gives them.
     numbers: dict[int, str] = {}
     same = instruction_clusters(dataset, kind.name)
@@ -161,6 +162,7 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
                 metadata=row.get("metadata") or {},
                 lengths=lengths.get(row["pk"], ()),
                 parents=tuple(tree.get(row["instruction_id"], {}).values()),
+                points=points.get(row["instruction_id"], ()),
             )
             for row, names, cluster in zip(rows, parts, clusters, strict=True)
         ],
@@ -175,14 +177,18 @@ def _lengths(dataset: Dataset, kind: ItemKind) -> Mapping[int, Sequence[int]]:
     return response_lengths(dataset.pk)
 
 
-def _tree(dataset: Dataset) -> dict[int, dict[str, str]]:
-    """By instruction, its aspects in their order and the one that each depends on."""
+def _tree(dataset: Dataset) -> tuple[dict[int, dict[str, str]], dict[int, list[float | None]]]:
+    """By instruction, its aspects in their order with the one that each depends on, and their points where any has."""
     found: dict[int, dict[str, str]] = defaultdict(dict)
+    points: dict[int, list[float | None]] = defaultdict(list)
     rows = dataset.instructions.filter(aspects__isnull=False)
     rows = rows.order_by("pk", "aspects__position", "aspects__pk")
-    for pk, key, parent in rows.values_list("pk", "aspects__key", "aspects__parent__key"):
+    columns = ("pk", "aspects__key", "aspects__parent__key", "aspects__metadata__points")
+    for pk, key, parent, worth in rows.values_list(*columns):
         found[pk][key] = parent or ""
-    return found
+        is_number = isinstance(worth, int | float) and not isinstance(worth, bool)
+        points[pk].append(float(worth) if is_number else None)
+    return found, {pk: each for pk, each in points.items() if any(one is not None for one in each)}
 
 
 # --- labels --------------------------------------------------------------------------------------------------------

@@ -60,6 +60,11 @@ def rubric_points_score(
     # What an item scores at least: all that a response should not do.
     lost, possible = (followed_by_item(given, items, part, unsure).total for part in _signed(worth))
     least = float((lost[possible > 0] / possible[possible > 0]).min(initial=0.0))
+    return mean_of_points(shares, least, **options)
+
+
+def mean_of_points(shares: Floats, least: float, **options: Unpack[Sampling]) -> Estimate:
+    """The mean of shares of points, (n_items,), cut off at 0; ``least`` is what an item can have at least."""
     found = mean_estimate(shares, bounds=(least, 1.0), reason="no item has points to be earned", **options)
     if not found.low < 0:
         return found

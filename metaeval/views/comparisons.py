@@ -225,8 +225,16 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
         "loop": LoopPlace(dataset.name, "compare"),
         "progress": sweep.progress,
         "may_promote": request.user.is_administrator,
+        "asked_query": _asked_query(request),
         "section": "datasets" if sweep.pk is None else "sweeps",
     }
+
+
+def _asked_query(request: ResearcherRequest) -> str:
+    """What the address asks of the verdict and of the figures, as it goes on in the address of a download."""
+    names = (*PublishedForm.base_fields, "plan")
+    asked = {name: request.GET[name] for name in names if request.GET.get(name)}
+    return f"&{urlencode(asked)}" if asked else ""
 
 
 def _comparison_context(

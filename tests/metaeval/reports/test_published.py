@@ -1,10 +1,13 @@
 """The figures of papers beside the others: each is what its function gives by the preset, in every form of a report."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from annotation.kinds.classification import CategoryScheme
+from judges.strategies.types import AspectView
 from metaeval.figures import FIGURES, published_presets
 from metaeval.inputs import Options
 from metaeval.reports.content import build
@@ -46,6 +49,9 @@ def pairs(subset=None):
         labels=labels,
         judges=(judge_arrays("Judge", VERDICTS),),
     )
+
+
+OF_LABELS = ("item", "annotator", "values", "simulated")
 
 
 def reported(found, name, **options):
@@ -121,6 +127,39 @@ def test_the_alternative_annotator_test():
     assert (found["value"], found["n"], found["low"]) == (expected.winning_rate, expected.n_tested, None)
 
 
+@pytest.mark.parametrize(("level", "score"), [("nominal", "match"), ("interval", "negative_rmse")])
+def test_the_alternative_annotator_test_of_categories(level, score):
+    """Its authors' files become items to classify; numbers are compared by their distance."""
+    names = ("1", "2", "4")
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 3, N)
+    said = np.where(rng.random((N, 3)) < 0.6, truth[:, None], rng.integers(0, 3, (N, 3)))
+    verdicts = np.where(rng.random(N) < 0.7, truth, rng.integers(0, 3, N))
+
+    def value(place):
+        return {"categories": {name: bool(k == place) for k, name in enumerate(names)}}
+
+    aspects = tuple(AspectView(name, name) for name in names)
+    items = [KindItem(f"x{k}", str(k), aspects=aspects) for k in range(N)]
+    labels = [(k, who, value(said[k, who])) for k in range(N) for who in range(3)]
+    answers = {k: value(verdicts[k]) for k in range(1, N)}
+    found = inputs("classification", items, labels, [judge("Judge", answers, unparsed=[0])])
+    found = replace(found, scheme=CategoryScheme(level, order=names))
+    numbers = np.array([1.0, 2.0, 4.0])
+    own = numbers[verdicts]
+    own[0] = NAN
+    for who in ("experts", "crowd"):
+        name = f"alt_test_{who}"
+        expected = alternative_annotator_test(
+            numbers[said], own, score=score, **preset(name).of(alternative_annotator_test)
+        )
+        one = reported(found, name).judges[0]
+        assert one.overall(f"{name}_winning_rate")["value"] == expected.winning_rate
+        assert one.overall(f"{name}_advantage")["value"] == pytest.approx(
+            expected.advantage_probability.value
+        )
+
+
 def test_sections():
     sections = preset("rewardbench").of(section_accuracy)["sections"]
     known = [name for one in sections.values() for name in one]
@@ -159,6 +198,121 @@ def test_no_labels_no_gold():
             if figure.name != "llmbar_positional_agreement":
                 assert estimate["value"] is None, figure.name
                 assert estimate["reason"], figure.name
+
+
+def physicians():
+    """HealthBench's form in small: criteria with points, labels of two or three physicians, and a grader's answers."""
+    rng = np.random.default_rng(6)
+    points = [[5.0, -8.0, 3.0], [2.0, 7.0], [-4.0, 1.0, 6.0], [9.0], [-2.0, -1.0]] * 6
+    items = [
+        KindItem(
+            f"x{k}",
+            str(k),
+            f"theme {k % 2}",
+            aspects=tuple(AspectView(f"c{n}", "?") for n in range(len(each))),
+        )
+        for k, each in enumerate(points)
+    ]
+
+    def answers():
+        return {
+            k: rng.choice([True, False], len(each), p=[0.6, 0.4]).tolist() for k, each in enumerate(points)
+        }
+
+    people, said = [answers() for _ in range(3)], answers()
+
+    def value(each):
+        return {"answers": {f"c{n}": one for n, one in enumerate(each)}}
+
+    labels = [(k, who, value(one[k])) for who, one in enumerate(people) for k in one if (k + who) % 4]
+    given = [(k, people[who][k]) for k, who, _ in labels]
+    unread = {2}
+    one = judge("Grader", {k: value(each) for k, each in said.items() if k not in unread}, unparsed=unread)
+    found = inputs("checklist", items, labels, [one])
+    width = max(map(len, points))
+    padded = np.array([each + [NAN] * (width - len(each)) for each in points])
+    said = {k: each for k, each in said.items() if k not in unread}
+    return replace(found, items=replace(found.items, points=padded)), points, given, said
+
+
+def f1(pairs, side):
+    """Of pairs of what was said and what is right."""
+    both = sum(one == two == side for one, two in pairs)
+    return 2 * both / (sum(one == side for one, _ in pairs) + sum(two == side for _, two in pairs))
+
+
+def test_healthbench_restated():
+    found, points, labels, said = physicians()
+    report = reported(found, "healthbench")
+    one, people = report.judges[0], report.people.measures
+
+    def share(k, answers):
+        worth = points[k]
+        possible = sum(each for each in worth if each > 0)
+        return (
+            sum(each for each, met in zip(worth, answers, strict=True) if met) / possible
+            if possible
+            else None
+        )
+
+    def mean(shares):
+        known = [each for each in shares if each is not None]
+        return max(0.0, sum(known) / len(known))
+
+    assert one.overall("healthbench_score")["value"] == pytest.approx(
+        mean(share(*each) for each in said.items())
+    )
+    by_item = {}
+    for k, answers in labels:
+        by_item.setdefault(k, []).append(share(k, answers))
+    of_people = mean(each[0] if each[0] is None else sum(each) / len(each) for each in by_item.values())
+    assert people["healthbench_human_score"]["overall"]["value"] == pytest.approx(of_people)
+
+    unparsed = [None] * 3
+    pairs = [pair for k, each in labels for pair in zip(said.get(k, unparsed), each, strict=False)]
+    expected = (f1(pairs, True) + f1(pairs, False)) / 2
+    assert one.overall("healthbench_macro_f1")["value"] == pytest.approx(expected)
+    group = one.measures["healthbench_macro_f1"]["category"]["theme 1"]
+    assert group["low"] < group["value"] < group["high"]
+
+    between = [
+        pair
+        for m, (k, one_said) in enumerate(labels)
+        for n, (other, two_said) in enumerate(labels)
+        if k == other and m != n
+        for pair in zip(one_said, two_said, strict=True)
+    ]
+    expected = (f1(between, True) + f1(between, False)) / 2
+    assert people["healthbench_human_macro_f1"]["overall"]["value"] == pytest.approx(expected)
+    assert "HealthBench" in latex(report)
+
+
+def test_a_mean_of_points_is_cut_off_at_0():
+    found, _, _, _ = physicians()
+    points = np.where(np.isnan(found.items.points), NAN, -1.0)
+    points[:, 0] = 1.0
+    report = reported(replace(found, items=replace(found.items, points=points), judges=()), "healthbench")
+    score = report.people.measures["healthbench_human_score"]["overall"]
+    assert score["value"] >= 0
+    assert score["low"] == 0
+
+
+def test_checklists_without_points_have_no_score():
+    found, _, _, _ = physicians()
+    bare = replace(found, items=replace(found.items, points=None))
+    one = reported(bare, "healthbench").judges[0]
+    assert one.overall("healthbench_score")["reason"] == "no item has a criterion with points"
+    assert one.overall("healthbench_macro_f1")["value"] is not None
+    assert bare.hash(Options()) != found.hash(Options())
+    assert bare.parts()["items"] != found.parts()["items"]
+    missing = found.items.points.copy()
+    missing[:, 0] = NAN
+    without = reported(replace(found, items=replace(found.items, points=missing)), "healthbench").judges[0]
+    assert without.overall("healthbench_score")["value"] is None
+    nobody = replace(found.labels, **{name: getattr(found.labels, name)[:0] for name in OF_LABELS})
+    alone = reported(replace(found, labels=nobody), "healthbench")
+    assert alone.judges[0].overall("healthbench_macro_f1")["reason"] == "no label of a judged item"
+    assert "healthbench_human_macro_f1" not in alone.people.measures
 
 
 SUBSETS = ("Factuality", "Precise IF", "Math", "Safety", "Focus")

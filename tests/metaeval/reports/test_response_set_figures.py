@@ -89,6 +89,8 @@ class TestPairsByHand:
         first = 0.25 - 3 * 0.25
         # Item 1: 0, 0, 1 beside 1/2, 1, 1: distance 1.25, minus a noise of 1/4.
         assert judged["set_distance"] == (first + 1.25 - 0.25) / 2
+        # Out of 3 answers; item 2 was read in one of its two orders.
+        assert judged["set_closeness"] == pytest.approx((1 - 0.25 / 3 + 1 - 1.25 / 3 + 0.5) / 3)
         # More than half: item 0 none of either; item 1 people 0 and 2, the judge 2; item 2 people 1, the judge none.
         assert judged["set_consistency"] == (3 + 2 + 2) / 9
 
@@ -100,6 +102,30 @@ class TestPairsByHand:
     def test_unparsed_verdicts_may_be_left_out(self):
         found = pairs(self.LABELS, [[1, 0], [2, 2], [1, NAN], [1, 1]])
         assert values(found, Options(n_resamples=0, unparsed="omit"))[1]["set_coverage"] == (0.5 + 1 + 1) / 3
+
+    def test_closeness_ranks_as_the_distance_does(self):
+        """What few annotators add to the distance is the same for every judge."""
+        said = (
+            [[1, 1], [2, 1], [1, 2], [1, 1]],
+            [[2, 2], [1, 2], [1, 1], [2, 1]],
+            [[2, 2], [1, 1], [0, 0], [0, 0]],
+        )
+        labels = (*self.LABELS[:5], (2, 1, 2, ["1", "2"]))
+        found = [values(pairs(labels, verdicts))[1] for verdicts in said]
+        far, near = ([one[name].expected for one in found] for name in ("set_distance", "set_closeness"))
+        gaps = [(one - far[0]) / 3 for one in far]
+        assert [near[0] - one for one in near] == pytest.approx(gaps)
+        assert max(map(abs, gaps)) > 0.1
+
+    def test_an_unparsed_verdict_is_as_far_as_can_be(self):
+        _, judged = values(pairs(self.LABELS, [[NAN, NAN]] * 4))
+        assert judged["set_closeness"] == 0
+        found = pairs(self.LABELS, [[1, NAN]] * 4)
+        halved, whole = (
+            values(found, Options(n_resamples=0, unparsed=how))[1]["set_closeness"].expected
+            for how in ("wrong", "omit")
+        )
+        assert halved == pytest.approx(whole / 2)
 
     def test_without_ties_a_tie_is_no_answer_to_decide_on(self):
         labels = [(0, 0, 1, ["1"]), (0, 1, 1, ["1", "2"])]

@@ -8,6 +8,7 @@ from django.urls import reverse
 from annotation.models import Kind, Label
 from judges.models import Judgment
 from judges.selectors.item_addresses import items_url
+from metaeval.figures.response_sets import PRIMARIES, set_scores
 from metaeval.reports.behind import behind
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.selection_forms import SelectionForm
@@ -71,11 +72,11 @@ def test_it_is_offered_where_labels_have_sets(kind):
 
     assert "set_coverage" not in offered()
     give_sets(dataset)
-    assert offered()[-2:] == ["set_coverage", "set_hit_rate"]
+    assert offered()[-3:] == ["set_coverage", "set_hit_rate", "set_closeness"]
     assert "accuracy" not in offered()
 
 
-@pytest.mark.parametrize("measure", ["set_coverage", "set_hit_rate"])
+@pytest.mark.parametrize("measure", PRIMARIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_judges_are_ranked_by_sets(kind, measure, client, researcher):
     dataset, sweep = kind_choosing(kind, items=40)
@@ -88,15 +89,13 @@ def test_judges_are_ranked_by_sets(kind, measure, client, researcher):
     text = client.get(
         reverse("metaeval:decision", args=[sweep.pk]), {"kind": kind, "measure": measure}
     ).content.decode()
-    words = (
-        "coverage of human response sets" if measure == "set_coverage" else "hit rate of human response sets"
-    )
+    words = set_scores("items")[measure].people
     assert words in text
     assert "has=set" in text
     assert words in selection_markdown(report_of(sweep, kind=kind, measure=measure))
 
 
-@pytest.mark.parametrize("measure", ["set_coverage", "set_hit_rate"])
+@pytest.mark.parametrize("measure", PRIMARIES)
 def test_pairs_are_ranked_by_sets_and_gold_by_accuracy(measure, client, researcher):
     _, sweep = pairs_choosing()
     content = content_of(sweep, measure=measure)
@@ -105,7 +104,9 @@ def test_pairs_are_ranked_by_sets_and_gold_by_accuracy(measure, client, research
     standing = next(row for row in content["standings"] if row["judge"] == content["leader"])
     # Of each item 3 or 2 of 3 people said 1, and find that alone reasonable.
     assert standing["scores"]["people"]["value"] == pytest.approx(
-        (24 + 6 * 2 / 3) / 30 if measure == "set_coverage" else 1
+        {"set_coverage": (24 + 6 * 2 / 3) / 30, "set_hit_rate": 1, "set_closeness": 1 - 6 * 2 / 9 / 2 / 30}[
+            measure
+        ]
     )
     assert standing["scores"]["gold"]["value"] == 1.0
     text = client.get(reverse("metaeval:decision", args=[sweep.pk]), {"measure": measure}).content.decode()
@@ -162,7 +163,7 @@ def test_figures_lead_to_the_items_that_they_count(kind, client, researcher):
     Judgment.objects.filter(item=items[3]).delete()
     content = report_build(dataset=dataset, kind=kind, n_resamples=0)
     judge = next(one for one in content.judges if not one.baseline)
-    names = ("set_coverage", "set_hit_rate", "set_distance", "set_consistency", "set_size", "set_several")
+    names = (*PRIMARIES, "set_distance", "set_consistency", "set_size", "set_several")
     n = 0
     for fingerprint, measures in ((judge.fingerprint, judge.measures), ("", content.people.measures)):
         for name in names:
@@ -172,4 +173,4 @@ def test_figures_lead_to_the_items_that_they_count(kind, client, researcher):
                     name
                 )
                 n += 1
-    assert n == 8
+    assert n == 9

@@ -1,5 +1,8 @@
 """The margin and epsilon of the forms of reports, comparisons and decisions: what they refuse, and that they arrive."""
 
+import re
+from html import unescape
+
 import pytest
 from django.contrib.messages import get_messages
 from django.urls import reverse
@@ -93,3 +96,23 @@ def test_nobody_asks_of_the_dataset_of_another(client):
         for margin in ("2.5", "x"):
             address = reverse(f"metaeval:{page}", args=[sweep.pk], query={"margin": margin})
             assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("kind", [Kind.PAIRWISE, Kind.RUBRIC])
+def test_downloads_ask_for_what_the_page_shows(client, researcher, kind):
+    """Margin and annotators too: the file's verdict is that of the page."""
+    if kind == Kind.PAIRWISE:
+        sweep = swept(dataset=dataset_make(pairs=6))[0]
+    else:
+        sweep = kind_swept(kind, items=6)[1]
+    address = reverse("metaeval:comparison", args=[sweep.pk])
+    page = client.get(address, {"margin": "2.5", "annotators": "these"}).content.decode()
+    links = [unescape(link) for link in re.findall(r'href="([^"]*/comparison[-.][^"]*)" download', page)]
+    assert len(links) == (3 if kind == Kind.PAIRWISE else 2)
+    for link in links:
+        assert "margin=2.5" in link
+        assert "annotators=these" in link
+    stored = client.get(next(link for link in links if ".json" in link)).json()
+    assert (stored["options"]["margin"], stored["options"]["annotators"]) == (0.025, "these")
+    plain = client.get(address).content.decode()
+    assert not re.findall(r'href="[^"]*margin=[^"]*" download', plain)

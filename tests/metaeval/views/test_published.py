@@ -2,18 +2,23 @@
 
 import re
 from html import unescape
+from io import StringIO
 
 import pytest
 from django.contrib.messages import get_messages
+from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.models import Kind
+from annotation.models import Dataset, Item, Kind
+from judges.models import Judgment
 from metaeval.figures import KIND_LABELS
 from metaeval.models import Decision, Report, ReportJob
+from metaeval.selectors.inputs import inputs_read
 from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import dataset_make
+from tests.annotation.importers.benchmarks import rubric_prompt, write_lines
 from tests.metaeval.kinds import figures_set, kind_swept
-from tests.metaeval.rows import labels_make, swept
+from tests.metaeval.rows import judge_make, labels_make, swept
 
 pytestmark = pytest.mark.django_db
 TITLE = "As published (JudgeBench)"
@@ -122,3 +127,43 @@ def test_a_comparison_of_rankings(client, researcher):
         address, {"dataset": dataset.name, "preset": "rewardbench2", "against": "gold"}
     ).json()
     assert stored["options"]["preset"] == "rewardbench2"
+
+
+def test_healthbench_from_its_file(client, researcher, tmp_path):
+    """Points come with the aspects, so a checklist has the paper's score."""
+    path = write_lines(tmp_path / "h.jsonl", rubric_prompt(), rubric_prompt("h3"))
+    call_command("import_dataset", "healthbench", str(path), name="health", stdout=StringIO())
+    found = inputs_read(dataset=Dataset.objects.get(), kind=Kind.CHECKLIST, reader=researcher)
+    assert found.items.points.tolist() == [[7.0, -5.0]] * 2
+    grader = judge_make(name="Grader")
+    for item in Item.objects.all():
+        value = {"answers": {"c1": True, "c2": item.external_id == "h3"}}
+        Judgment.objects.create(judge=grader, item=item, order=0, status="parsed", value=value)
+    name = re.search(
+        r'<option value="([^"]*checklist)"', client.get(reverse("metaeval:report-list")).content.decode()
+    )[1]
+    client.post(reverse("metaeval:report-new"), {"name": name, "preset": "healthbench"})
+    report = Report.objects.get()
+    measure = report.content["judges"][0]["measures"]["healthbench_score"]["overall"]
+    assert measure["value"] == pytest.approx((1 + 2 / 7) / 2)
+    text = unescape(client.get(reverse("metaeval:report-detail", args=[report.pk])).content.decode())
+    assert "As published (HealthBench)" in text
+    assert "Towards Improved Human Health" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "preset", "title"),
+    [
+        (Kind.CHECKLIST, "healthbench", "HealthBench"),
+        (Kind.CLASSIFICATION, "alt_test_crowd", "Alternative annotator test of crowdworkers"),
+    ],
+)
+def test_a_comparison_of_other_kinds(client, researcher, kind, preset, title):
+    dataset, sweep = kind_swept(kind, items=6)
+    text = compared(client, sweep, preset=preset)
+    assert f"As published ({title})" in text
+    assert f'<option value="{preset}" selected>{title}</option>' in text
+    assert "As published" not in compared(client, sweep)
+    address = reverse("metaeval:kind-comparison-download", args=[sweep.pk, kind, "json"])
+    stored = client.get(address, {"dataset": dataset.name, "preset": preset}).json()
+    assert stored["options"]["preset"] == preset

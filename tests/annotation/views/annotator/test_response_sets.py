@@ -6,7 +6,18 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import Adjudication, Assignment, Enrollment, Kind, Label, Study
+from annotation.models import (
+    Adjudication,
+    Assignment,
+    Enrollment,
+    Kind,
+    Label,
+    QualificationAnswer,
+    QualificationQuestion,
+    Stage,
+    Study,
+)
+from annotation.selectors.steps import training_next
 from annotation.services.assignments import assignment_claim
 from annotation.services.labels import label_change
 from tests.annotation.cast import client_of as staff_of
@@ -177,3 +188,38 @@ def test_guidelines_say_what_it_means():
     study, browser, lease = at_work(Kind.PAIRWISE)
     Study.objects.update(guidelines="Be fair.")
     assert "mark every other answer that you find reasonable" in text_of(browser.get(page_of(study, lease)))
+
+
+GOLD = {
+    Kind.PAIRWISE: {"choice": 1, "reasonable": ["1", "0"]},
+    Kind.RUBRIC: {"ratings": {"helpful": 4, "clear": 3}, "reasonable": {"helpful": [3, 4], "clear": [2, 3]}},
+    Kind.CLASSIFICATION: {
+        "categories": {"format": False, "length": True, "tone": False},
+        "reasonable": ["format", "length"],
+    },
+}
+SHOWN = {
+    Kind.PAIRWISE: (["also reasonable: Tie"], "also reasonable: Tie"),
+    Kind.RUBRIC: (["also reasonable: 5"], "also reasonable: 2"),
+    Kind.CLASSIFICATION: (["also reasonable: tone"], "also reasonable: format"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_shows_the_set_beside_that_of_the_right_answer(kind):
+    study = kind_study_make(kind, response_sets=True, training_size=1, gold=GOLD[kind])
+    item = study.dataset.items.order_by("position").first()
+    item.gold = GOLD[kind]
+    item.save()
+    QualificationQuestion.objects.create(study=study, item=item, position=0, part="training")
+    person = enrollment_make(study=study, stage=Stage.TRAINING)
+    browser = client_of(person)
+    question = training_next(person).question
+    form = {"question": question.pk} | ANSWERS[kind] | MARKS[kind]
+    page = browser.post(url("training", study), form, follow=True)
+    html = page.content.decode()
+    given, right = html.split("You answered", 1)[1], SHOWN[kind][1]
+    for said in SHOWN[kind][0]:
+        assert said in given
+    assert right in given
+    assert QualificationAnswer.objects.get().value["reasonable"]
