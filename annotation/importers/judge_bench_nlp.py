@@ -16,7 +16,7 @@ from annotation.importers.categories import MOST
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import read_document
 from annotation.importers.records import EMPTY, DatasetBundle, Origin, Value
-from annotation.importers.rows import MAX_ASPECT_KEY, MAX_ID, MAX_JUDGE, Row, one_of, whole
+from annotation.importers.rows import MAX_ASPECT_KEY, MAX_ID, MAX_JUDGE, Row, one_of, whole, whole_text
 from annotation.importers.votes import WINNERS
 from annotation.kinds.classification import CategoryScheme, Classification
 from annotation.kinds.rubric import Rubric
@@ -65,7 +65,7 @@ class Metric:
 
     @property
     def is_of_numbers(self) -> bool:
-        return all(label.lstrip("-").isdigit() for label in self.labels)
+        return all(whole_text(label) is not None for label in self.labels)
 
     def read(self, text: str) -> str | None:
         """What an answer of a model says, by the rules of the authors' evaluation; None where it says nothing.

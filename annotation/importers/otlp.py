@@ -18,7 +18,7 @@ from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.langfuse import text_of_value
 from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_together
 from annotation.importers.records import DatasetBundle, Origin
-from annotation.importers.rows import MAX_ID, Row, one_of
+from annotation.importers.rows import MAX_ID, Row, one_of, whole, whole_text
 from annotation.importers.tables import object_rows
 from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, traces_add, traces_finish
 
@@ -226,7 +226,8 @@ def _value(pair: Row, value: Row) -> Any:
         if name in ("stringValue", "boolValue", "doubleValue"):
             return held
         if name == "intValue":  # 64 bits are written as text
-            return int(held) if isinstance(held, str) and held.lstrip("-").isdecimal() else held
+            number = whole_text(held)
+            return held if number is None else number
         if name == "arrayValue":
             listed = value.within(name, held or {})
             return [_value(listed, listed.within("values", one)) for one in listed.items("values")]
@@ -243,7 +244,7 @@ def _moment(span: Row, field: str) -> str:
     value = span.get(field)
     if value in (None, "", 0, "0"):
         return ""
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 4_000_000_000_000_000_000:
+    number = whole_text(value) or whole(value)
+    if number is None or not 0 < number < 4_000_000_000_000_000_000:
         span.fail(field, f"expected nanoseconds since 1970, found {quoted(value)}.")
     return datetime.fromtimestamp(number / 1e9, UTC).isoformat(timespec="milliseconds")

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotation.domain.scales import NAMED_SCALES, PASS_FAIL, STANDARD, Scale, ScaleError
 from annotation.importers.fields import criterion_key
+from annotation.importers.rows import whole_text
 
 PASS_OR_FAIL = NAMED_SCALES[PASS_FAIL]
 SUGGESTED = ("1 to 5", "1 to 7", "1 to 10", "0 to 4", "0 to 10", "0 to 100", "-3 to 3", "pass or fail")
@@ -146,7 +147,7 @@ def criterion_changed(declared: Mapping[str, Any], scale: Scale) -> dict[str, An
     kept = {
         point: text
         for point, text in words
-        if point.lstrip("-").isdigit() and int(point) in scale and text != point
+        if (number := whole_text(point)) is not None and number in scale and text != point
     }
     found: dict[str, Any] = dict(declared) | {name: new[name] for name in ("scale", "options") if name in new}
     if "scale" not in new:

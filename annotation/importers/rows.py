@@ -12,6 +12,8 @@ from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import EMPTY, Origin
 
 MAX_ID = 200
+WHOLE_TEXT = re.compile("-?[0-9]{1,19}")
+"""A whole number as it is written, of no more digits than 64 bits have."""
 MAX_CATEGORY = 100
 MAX_SUBSET = 200
 MAX_SYSTEM = 200
@@ -153,6 +155,11 @@ def whole(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return None
+
+
+def whole_text(value: object) -> int | None:
+    """Text of digits as an int, or None: other text, digits of other scripts, and what is too large."""
+    return int(value) if isinstance(value, str) and WHOLE_TEXT.fullmatch(value) else None
 
 
 def one_of(allowed: Iterable[object]) -> str:

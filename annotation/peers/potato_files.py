@@ -117,6 +117,7 @@ def _inside(root: Path, config: Row, place: Path, field: str) -> Path:
     """A place that the configuration names, which may not lead out of the project."""
     try:
         found = place.resolve()
+        found.exists()  # a name may be longer than the system has any
     except (OSError, ValueError, RuntimeError):
         config.fail(field, f"expected a path, found {quoted(str(place))}.")
     if not found.is_relative_to(root.resolve()):

@@ -8,9 +8,10 @@ from typing import Any
 from annotation.domain.scales import MAX_OPTIONS, STANDARD
 from annotation.importers.errors import quoted
 from annotation.importers.records import Value
-from annotation.importers.rows import Row, one_of
+from annotation.importers.rows import Row, one_of, whole, whole_text
 from annotation.kinds import KINDS
 from annotation.kinds.grades import MOST, graded_value
+from annotation.kinds.pairwise import Pairwise
 from annotation.kinds.rubric import rating_typed
 from annotation.peers.potato import (
     ANSWERED,
@@ -117,9 +118,10 @@ class Schemes:
 
     def _answer(self, state: Row, name: str, field: str, answer: Any) -> Any:
         if field == RANKS:
-            if not (isinstance(answer, str | int) and str(answer).isdecimal()):
+            rank = whole_text(answer) or whole(answer)
+            if rank is None or rank < 1:
                 state.fail(name, f"expected a rank, found {quoted(answer)}.")
-            return int(answer)
+            return rank
         known: Mapping[Any, Any] = ANSWER_OF if field in (ANSWERED, CATEGORIES) else self._points[name]
         if not isinstance(answer, str) or answer not in known:
             state.fail(name, f"expected {one_of(known)}, found {quoted(answer)}.")
@@ -142,7 +144,9 @@ class Schemes:
             data["instruction"] = asked if isinstance(text, list) else text
         if not data.get("kind"):
             fields = [field for field, _ in self._read.values()]
-            data["kind"] = next((kind for kind in KINDS if scheme_of(kind) in fields), None)
+            data["kind"] = next((kind for kind in KINDS if scheme_of(kind) in fields), Pairwise.name)
+        if not isinstance(data["kind"], str) or data["kind"] not in KINDS:
+            row.fail("kind", f"expected {one_of(KINDS)}, found {quoted(data['kind'])}.")
         if data.get("criteria"):
             self.criteria, self._declared = data["criteria"], True
         elif self.criteria and not self._declared:
@@ -196,7 +200,9 @@ def _of_scale(state: Row, name: str, said: float, scheme: Row) -> Value:
     """A place on a slider, which is negative towards the first response, as a choice and its grade."""
     ends = scheme.mapping("scale")
     known = (ends.get("min"), ends.get("max"))
-    widest = max((abs(end) for end in known if isinstance(end, int | float)), default=MOST) or MOST
+    widest = (
+        max((abs(_number(scheme, "scale", end)) for end in known if end is not None), default=MOST) or MOST
+    )
     if abs(said) > widest:
         state.fail(name, f"expected a number from {-widest:g} to {widest:g}, found {quoted(said)}.")
     return graded_value("grade", -said * MOST / widest if said else 0.0)
@@ -205,7 +211,7 @@ def _of_scale(state: Row, name: str, said: float, scheme: Row) -> Value:
 def _number(state: Row, name: str, said: object) -> float:
     try:
         number = float(said)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         state.fail(name, f"expected a number, found {quoted(said)}.")
