@@ -67,6 +67,11 @@ def _unpack(path: Path, folder: Path) -> None:
         with ZipFile(path) as archive:
             places = _places(path, archive.infolist())
             left = MAX_UNPACKED
+            if (
+                sum(member.file_size for member, _ in places) > left
+            ):  # what it says itself, before it is unpacked
+                message = f"expected at most {mebibytes(left)} when unpacked, found more."
+                raise ImportFileError(path, None, None, message)
             for member, place in places:
                 left = _write(path, archive, member, folder / place, left)
     except (BadZipFile, OSError, EOFError, ValueError) as error:

@@ -17,7 +17,7 @@ from annotation.importers.columns import (
     shown_cell,
     usual_field,
 )
-from annotation.importers.errors import ImportFileError, LeftOutRows
+from annotation.importers.errors import ImportFileError, LeftOutRows, quoted
 from annotation.importers.fields import (
     ANNOTATOR,
     CHOSEN,
@@ -29,10 +29,12 @@ from annotation.importers.fields import (
     REJECTED,
     of_column,
 )
+from annotation.importers.files import MAX_COLUMNS, MAX_NAME
 from annotation.importers.generic import COLUMNS
 from annotation.importers.mapping import TableMapping, folded
 from annotation.importers.rating_scales import criterion_on, scale_guess
 from annotation.importers.records import EMPTY
+from annotation.importers.rows import Row
 from annotation.importers.tables import table_open
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.checklist import Checklist
@@ -145,6 +147,7 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
     header = table.header
     if not header:
         raise wrong[0] if wrong else ImportFileError(path, None, None, "expected columns, found none.")
+    _check_names(path, table.first, header)
     cells = {
         name: _Cells(
             tuple(value for row in table.first if (value := row.data.get(name)) not in (None, "", [], {}))
@@ -168,6 +171,19 @@ def table_look(path: Path, saved: TableMapping | None = None) -> TableLook:
             rest = {name: field for name, field in rest.items() if not COLUMNS.known(name)}
         return TableLook(looks, replace(saved, columns={**saved.columns, **rest}))
     return TableLook(looks, _guess(header, cells, {look.name: look.scale for look in looks if look.scale}))
+
+
+def _check_names(path: Path, rows: Sequence[Row], header: Sequence[str]) -> None:
+    """Refuse keys of JSON that no mapping has; those of other tables are checked as they are read."""
+    if len(header) > MAX_COLUMNS:
+        raise ImportFileError(
+            path, None, None, f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
+        )
+    for name in header:
+        if not 0 < len(name) <= MAX_NAME:
+            row = next((row.origin.row for row in rows if name in row.data), None)
+            message = f"expected names of columns of 1 to {MAX_NAME} characters, found {quoted(name)}."
+            raise ImportFileError(path, row, name, message)
 
 
 def table_fits(path: Path, mapping: TableMapping) -> bool:

@@ -119,7 +119,7 @@ def _inside(root: Path, config: Row, place: Path, field: str) -> Path:
         found = place.resolve()
         found.exists()  # a name may be longer than the system has any
     except (OSError, ValueError, RuntimeError):
-        config.fail(field, f"expected a path, found {quoted(str(place))}.")
+        config.fail(field, f"expected a path, found {quoted(config.get(field))}.")
     if not found.is_relative_to(root.resolve()):
         config.fail(field, "expected a path inside the project; this one leads out of it.")
     return found

@@ -70,7 +70,7 @@ def without(row: Row, field: str) -> Row:
 
 
 NO_FILES = [
-    Malformed(f"{read.__name__}: {name}", read, content, row, None, words)
+    Malformed(f"{read.__name__}: {name}", read, content, row, field, words)
     for read in (
         read_mtbench,
         read_judgebench,
@@ -79,11 +79,11 @@ NO_FILES = [
         read_href_pairs,
         read_summeval,
     )
-    for name, content, row, words in (
-        ("empty", "", None, "the file is empty"),
-        ("cut off", '[{"id": 1', None, "expected JSON"),
-        ("no objects", "[7]", 1, "expected a JSON object"),
-        ("NaN", '[{"id": NaN}]', None, "NaN"),
+    for name, content, row, field, words in (
+        ("empty", "", None, None, "the file is empty"),
+        ("cut off", '[{"id": 1', None, None, "expected JSON"),
+        ("no objects", "[7]", 1, None, "expected a JSON object"),
+        ("NaN", '[{"id": NaN}]', 1, "id", "NaN"),
     )
 ]
 VOTES = [
@@ -292,7 +292,7 @@ TWO_FILES = [
             None,
             "free text has no categories",
         ),
-        ("key twice", '{"w1": {"a": "x", "a": "y"}}', None, None, "twice in one object"),
+        ("key twice", '{"w1": {"a": "x", "a": "y"}}', None, "w1", "twice in one object"),
         ("another file", {"w1": {"a": "x"}}, None, None, "expected a folder with one file"),
     )
 ]

@@ -104,7 +104,7 @@ def test_ratings_of_others_become_criteria_of_a_rubric(tmp_path):
 
 
 @pytest.mark.parametrize("field", ["data_files", "output_annotation_dir", "task_dir"])
-@pytest.mark.parametrize("path", ["../secret", "/etc", "data/link", "a\0b"])
+@pytest.mark.parametrize("path", ["../secret", "/etc", "data/link", "a" * 5000])
 def test_a_configuration_cannot_read_outside_of_its_project(field, path, tmp_path):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/user_state.json").write_text("{}")
