@@ -11,9 +11,10 @@ from typing import Any
 from django.apps import AppConfig
 from django.apps.registry import Apps
 from django.core.management.base import CommandError
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
+from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Model
 
 APPS = ("annotation", "judges", "metaeval")
@@ -38,6 +39,15 @@ def refuse_foreign_schema(*, app_config: AppConfig, using: str, apps: Apps, **_:
             "missing), so it can't be upgraded: export its labels with the version that made it, then set "
             "DATABASE_URL to an empty database and import them there."
         )
+
+
+def has_unapplied_migrations() -> bool:
+    """Whether `migrate` has something to do; False where the database can't be asked."""
+    try:
+        executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+        return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    except DatabaseError:
+        return False
 
 
 def _missing(models: list[type[Model]], using: str) -> str:

@@ -51,6 +51,7 @@ from judges.services.import_files import (
     ImportQueue,
     file_keep,
     files_forget,
+    path_as_sent,
     path_of,
     waiting_check,
 )
@@ -192,7 +193,7 @@ def _read(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat) -
 
 def _checked(job: DatasetImport, heart: Heartbeat) -> dict[str, Any]:
     """Read the whole file by its mapping, or by what is guessed, part by part, and say what is in it."""
-    with _named(job), table_and_images(path_of(job)) as (table, _):
+    with _named(job) as path, table_and_images(path) as (table, _):
         look = table_look(table, _saved(job))
     mapping = mapping_of(job.mapping) if job.mapping else look.guess
     refused: list[ImportFileError] = []
@@ -352,9 +353,9 @@ def _parts(
 ) -> Generator[DatasetBundle, None, None]:
     """The parts of the file; `told` is called with the number of rows that have been read."""
     criteria = criteria_set(job.criteria) if job.criteria else ()
-    with _named(job):
+    with _named(job) as path:
         yield from read_generic_parts_with_images(
-            path_of(job), image_folder(), progress=lambda _, done: told(done), criteria=criteria,
+            path, image_folder(), progress=lambda _, done: told(done), criteria=criteria,
             mapping=mapping, faults=faults, start=start,
         )  # fmt: skip
 
@@ -398,15 +399,16 @@ def left_out_rows(out: IO[str], most: int | None = None) -> LeftOutRows:
 
 
 @contextmanager
-def _named(job: DatasetImport) -> Iterator[None]:
-    """A refusal names the file as the person knows it, not where it lies."""
-    try:
-        yield
-    except ImportFileError as error:
-        for one in {error, *errors_of(error)}:
-            # What is wrong in an archive names the file in it.
-            one.file = one.file.replace(str(path_of(job)), job.name, 1)
-        raise
+def _named(job: DatasetImport) -> Iterator[Path]:
+    """The file to read. A refusal names it as the person knows it, not where it lies."""
+    with path_as_sent(job) as path:
+        try:
+            yield path
+        except ImportFileError as error:
+            for one in {error, *errors_of(error)}:
+                # What is wrong in an archive names the file in it.
+                one.file = one.file.replace(str(path), job.name, 1)
+            raise
 
 
 QUEUE = ImportQueue(

@@ -6,9 +6,11 @@ store each file once. What a file is and how it is stored is its own service's (
 
 import logging
 import shutil
+import tempfile
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
@@ -26,6 +28,7 @@ from annotation.importers.errors import errors_of
 from annotation.models import User
 from judges.models import OPEN_IMPORT, WAITING_IMPORT, DatasetImport, FileImport, ImportState, VerdictImport
 from judges.services.heartbeat import LEASE, Heartbeat, InterruptedJob
+from web.upload import name_on_disk
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +86,15 @@ def file_keep(content: IO[bytes], *, suffix: str, asked: str) -> KeptFile:
 def path_of(job: FileImport, part: str = "") -> Path:
     """Where the file of a row lies, or with `part` what was written beside it, such as the errors of its rows."""
     return Path(settings.IMPORTS_DIR) / f"{Path(job.file).name}{part}"
+
+
+@contextmanager
+def path_as_sent(job: FileImport) -> Iterator[Path]:
+    """A path to the file of a row that has the name its sender gave it: labels say that they come from there."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-") as folder:
+        path = Path(folder) / name_on_disk(job.name)
+        path.symlink_to(path_of(job).resolve())
+        yield path
 
 
 def files_forget(job: FileImport, *, beside: bool = True) -> None:

@@ -1,6 +1,7 @@
 """The settings as a deployment meets them: in a process of its own, with nothing but its environment."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -115,3 +116,15 @@ def test_a_deployment_is_warned_of_limits_counted_alone_and_of_a_proxy_that_hide
         found = run(CHECK, tmp_path, **environment)
         assert found.returncode == 0, found.stderr
         assert "touchstone." not in found.stderr, found.stderr
+
+
+@pytest.mark.parametrize("words", [["purge_requests", "--older-than", "90"], ["dataset_changes", "data"]])
+def test_a_command_on_a_database_without_tables_says_so(words, tmp_path):
+    made = f"import runpy, sys; sys.argv = ['manage.py', *{words}]; runpy.run_path('manage.py', run_name='__main__')"
+    done = run(made, tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"The database isn't one of this version \(no such table: \w+\)\. Run `python manage\.py migrate` first, or "
+        r"check DATABASE_URL\.\n",
+        done.stderr,
+    )

@@ -35,6 +35,10 @@ from web.yaml_text import yaml_read
 pytestmark = pytest.mark.django_db
 UPLOAD = "/datasets/upload/"
 PAIR = {"id": "q1", "kind": "pairwise", "instruction": "Shorten this.", "response_1": "a", "response_2": "b"}
+ALPACA = {
+    "instruction": "i", "output_1": "x", "output_2": "y", "preference": 1, "annotator_index": 0, "dataset": "d",
+    "datasplit": "e",
+}  # fmt: skip
 ODD = b"Question;First;Second;Best\nWhy?;a;b;1\nHow?;c;d;2\n"
 
 
@@ -621,6 +625,20 @@ class TestPublishedFormats:
         assert client_of(cast.alice).post(UPLOAD, form).status_code == 302
         item = Item.objects.get()
         assert (item.kind, item.external_id) == ("answer_ranking", "physics/9")
+
+
+def test_labels_say_which_file_they_come_from_as_its_sender_calls_it(cast, later):
+    rows = [PAIR | {"id": f"q{n}", "labels": [{"annotator": "p", "value": 1}]} for n in range(2)]
+    job = sent(cast.alice, jsonl(*rows), called="Pairs of May.JSONL")
+    assert dataset_imports_work() == 1
+    acted(cast.alice, job)
+    assert dataset_imports_work() == 1
+    sources = Label.objects.order_by("pk").values_list("source", flat=True)
+    assert list(sources) == ["Pairs of May.jsonl:1", "Pairs of May.jsonl:2"]
+
+    form = fields(json.dumps([ALPACA]).encode(), called="../crowd.json", format="alpaca-human", name="alpaca")
+    assert client_of(cast.alice).post(UPLOAD, form).status_code == 302
+    assert Label.objects.get(item__dataset__name="alpaca").source == "crowd.json:1"
 
 
 def test_traces_become_what_is_judged_of_them(cast):
