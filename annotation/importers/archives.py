@@ -67,11 +67,11 @@ def _unpack(path: Path, folder: Path) -> None:
         with ZipFile(path) as archive:
             places = _places(path, archive.infolist())
             left = MAX_UNPACKED
-            if (
-                sum(member.file_size for member, _ in places) > left
-            ):  # what it says itself, before it is unpacked
-                message = f"expected at most {mebibytes(left)} when unpacked, found more."
-                raise ImportFileError(path, None, None, message)
+            said = 0  # by the archive itself, before anything is unpacked
+            for member, _ in places:
+                said += member.file_size
+                if said > left:
+                    raise _too_large(path, member)
             for member, place in places:
                 left = _write(path, archive, member, folder / place, left)
     except (BadZipFile, OSError, EOFError, ValueError) as error:
@@ -152,12 +152,16 @@ def _write(path: Path, archive: ZipFile, member: ZipInfo, place: Path, left: int
             while block := packed.read(BLOCK):
                 left -= len(block)
                 if left < 0:
-                    message = f"expected at most {mebibytes(MAX_UNPACKED)} when unpacked, found more."
-                    raise _refused(path, member.filename, message)
+                    raise _too_large(path, member)
                 out.write(block)
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise _refused(path, member.filename, f"cannot be unpacked: {error}.") from None
     return left
+
+
+def _too_large(path: Path, member: ZipInfo) -> ImportFileError:
+    message = f"expected at most {mebibytes(MAX_UNPACKED)} when unpacked, found more."
+    return _refused(path, member.filename, message)
 
 
 def _refused(path: Path, name: str, message: str) -> ImportFileError:
