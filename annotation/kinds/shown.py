@@ -43,11 +43,11 @@ class ShownCriterion:
     @property
     def layout(self) -> str:
         """How it is answered: a "number", or options as a "list", one a line with its words, or in a "row" with the few
-        words below.
+        words below. A line without words is an empty box, so most points have to have some.
         """
         if self.scale.is_number:
             return "number"
-        return "list" if 2 * len(self.scale.words) > self.scale.n_points else "row"
+        return "list" if 3 * len(self.scale.words) > 2 * self.scale.n_points else "row"
 
     @property
     def points(self) -> tuple["ShownOption", ...]:

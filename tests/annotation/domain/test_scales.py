@@ -15,6 +15,7 @@ from annotation.domain.scales import (
     ScaleError,
     are_mixed,
 )
+from annotation.kinds.shown import ShownCriterion
 
 pytestmark = pytest.mark.quick
 
@@ -117,3 +118,14 @@ def test_which_scales_may_be_pooled():
     assert not are_mixed([])
     assert not are_mixed([Scale(0, 100), Scale(0, 100, 10, not_applicable=True)])
     assert are_mixed([STANDARD, NAMED_SCALES["pass_fail"]])
+
+
+def test_options_stand_one_a_line_only_where_most_have_words():
+    """A line without words would be an empty box: few words stand below a row of numbers."""
+
+    def layout(high: int, *points: int) -> str:
+        scale = Scale(1, high, words=tuple((point, f"word {point}") for point in points))
+        return ShownCriterion("clear", "How clear is it?", scale).layout
+
+    assert layout(2, 1, 2) == layout(3, 1, 2, 3) == layout(5, 1, 2, 3, 4) == "list"
+    assert layout(3, 1, 3) == layout(5, 1, 3, 5) == layout(7, 1, 4, 7) == layout(11) == "row"
