@@ -14,8 +14,8 @@ from annotation.domain.planning import Plan
 from annotation.forms.eligibility import rows_read
 from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm, plan_of
 from annotation.forms.study_fields import usual_seconds
-from annotation.kinds import KINDS
-from annotation.models import Study, StudyState
+from annotation.kinds import KINDS, kind_of
+from annotation.models import Dataset, Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
 from annotation.services.studies import study_create, study_duplicate, study_update
 from annotation.views.common import study_of, study_page
@@ -23,7 +23,7 @@ from web.access import ResearcherRequest, researcher_action, researcher_form, re
 from web.rendering import MAX_MARKDOWN
 
 # What a button beside "Save" asks for: the same form again, with more to choose from or with a text.
-REFRESH, STARTING_TEXT = "refresh", "starting-text"
+REFRESH, KIND, STARTING_TEXT = "refresh", "kind", "starting-text"
 FORM_SECTIONS = (
     ("s-data", "Data and slice"),
     ("s-work", "Work"),
@@ -60,9 +60,17 @@ def _new_form(request: ResearcherRequest) -> StudyForm:
     chosen = form.fields["dataset"].queryset.filter(name=wanted).first()  # type: ignore[attr-defined]
     if chosen is None:
         return form
-    # The first kind that the dataset has, in the order in which kinds are offered.
-    kinds = [kind for kind in KINDS if kind in form.sizes[chosen.pk]]
-    return StudyForm(user=request.user, instance=Study(dataset=chosen, kind=kinds[0]))
+    kind = _first_kind(form, chosen)
+    study = Study(dataset=chosen, kind=kind, question=kind_of(kind).question)
+    form = StudyForm(user=request.user, instance=study)
+    # The plan is of the study, the field begins with what is suggested.
+    study.qualification_size = form.suggested_test()
+    return form
+
+
+def _first_kind(form: StudyForm, dataset: Dataset) -> str:
+    """The first kind that the dataset has, in the order in which kinds are offered."""
+    return next(kind for kind in KINDS if kind in form.sizes[dataset.pk])
 
 
 def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
@@ -73,6 +81,8 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
         for name in blank.fields
         if name not in blank.locked and name != "eligibility"
     }
+    if study is None:
+        _follow_dataset(blank, typed, is_kind_chosen=request.POST.get("action") == KIND)
     if request.POST.get("action") == STARTING_TEXT:
         typed["guidelines"] = starting_text(typed.get("kind") or blank.kind_chosen())
     form = StudyForm(user=request.user, instance=study, initial=typed)
@@ -82,6 +92,16 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
         form.initial["qualification_size"] = form.suggested_test()
     form.question_rows = rows_read(request.POST)
     return form
+
+
+def _follow_dataset(blank: StudyForm, typed: dict[str, Any], *, is_kind_chosen: bool) -> None:
+    """Let the kind follow the dataset, unless somebody has just chosen it, and the usual question follow the kind."""
+    dataset = str(typed["dataset"])
+    chosen = blank.fields["dataset"].queryset.filter(pk=dataset).first() if dataset.isdecimal() else None  # type: ignore[attr-defined]
+    if chosen is not None and not is_kind_chosen and typed["kind"] not in blank.sizes[chosen.pk]:
+        typed["kind"] = _first_kind(blank, chosen)
+    if typed["kind"] in KINDS and typed["question"] in {kind.question for kind in KINDS.values()}:
+        typed["question"] = kind_of(typed["kind"]).question
 
 
 def _create(request: ResearcherRequest, form: StudyForm) -> Study | None:

@@ -3,6 +3,7 @@
 import pytest
 
 from annotation.domain.errors import StudyRuleError
+from annotation.kinds import KINDS
 from annotation.models import Criterion, Dataset, Kind, Study
 from annotation.selectors.guidelines import starting_text
 from annotation.services.studies import study_create, study_duplicate
@@ -316,6 +317,31 @@ class TestSuggestions:
             sent = {"action": "refresh", "dataset": golden.pk, "kind": "pairwise", "suggested_test": "0"}
             page = client.post(url("study-create"), sent | {"qualification_size": typed})
             assert page.context["form"]["qualification_size"].value() == found
+
+    def test_the_kind_and_its_question_follow_the_dataset(self, cast):
+        pairs, rated = dataset_make(name="pairs", pairs=4), dataset_make(name="rated", pairs=4)
+        rated.items.update(kind="rubric", gold=None)
+        client = client_of(cast.alice)
+        usual = KINDS["rubric"].question
+
+        def again(dataset, kind, question, action="refresh"):
+            sent = {"action": action, "dataset": dataset.pk, "kind": kind, "question": question}
+            form = client.post(url("study-create"), sent).context["form"]
+            return form["kind"].value(), form["question"].value()
+
+        form = client.get(url("study-create") + "?dataset=rated").context["form"]
+        assert (form["kind"].value(), form["question"].value()) == ("rubric", usual)
+        pairwise = KINDS["pairwise"].question
+        assert again(rated, "pairwise", pairwise) == ("rubric", usual)
+        assert again(rated, "pairwise", "Is it good?") == ("rubric", "Is it good?")
+        assert again(pairs, "pairwise", pairwise) == ("pairwise", pairwise)
+        # A kind that somebody clicks stays, though the dataset has none of it: the page says so beside it.
+        assert again(pairs, "rubric", pairwise, action="kind") == ("rubric", usual)
+
+    def test_the_estimate_has_the_suggested_test(self, cast):
+        dataset_make(name="few", pairs=12).items.update(gold=None)
+        page = client_of(cast.alice).get(url("study-create") + "?dataset=few")
+        assert page.context["plan"].items == 12
 
     def test_only_data_of_the_kind_and_with_the_criteria_are_offered(self, cast):
         made = {name: dataset_make(name=name, pairs=4) for name in ("one", "same", "other", "pairs")}
