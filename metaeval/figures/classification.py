@@ -22,7 +22,7 @@ from metaeval.figures.response_sets import PRIMARIES as SET_PRIMARIES
 from metaeval.figures.response_sets import SO_FAR as SETS_SO_FAR
 from metaeval.figures.response_sets import set_scores
 from metaeval.figures.retest import RETEST
-from metaeval.figures.sample import RISK, ByGroup, Crossed, CrossedRatio, Ratio, means_by
+from metaeval.figures.sample import RISK, ByGroup, Crossed, CrossedRatio, Ratio, mean_of, means_by
 from metaeval.inputs import (
     Booleans,
     Floats,
@@ -34,7 +34,7 @@ from metaeval.inputs import (
     Parts,
     baseline_judge,
 )
-from metaeval.stats import Estimate, krippendorff_alpha
+from metaeval.stats import Estimate, krippendorff_alpha, tolerant_accuracy_contributions
 from metaeval.stats.categories import macro_scores, masi_distances, set_codes
 from metaeval.stats.crossed import CrossedScores
 from metaeval.stats.crossed_sums import CrossedSums
@@ -51,6 +51,16 @@ class ClassificationJudge(PairJudge):
     def agreed(self) -> Ratio:
         """With annotators, each left out in turn, or with gold."""
         return self.accuracy if self.sample.against_gold else self.agreement
+
+    @cached_property
+    def accuracy(self) -> Ratio:
+        """Its categories beside the gold ones: right or wrong, since no category is a tie, as 0 is among pairs."""
+        gold, unparsed = self.sample.items.gold[:, 0], self.sample.options.unparsed
+
+        def score(verdicts: Floats) -> Floats:
+            return tolerant_accuracy_contributions(verdicts, gold, tolerance=0, unparsed=unparsed)
+
+        return mean_of(self.over_orders(score), "no judged item has a gold answer")
 
     def agreed_alike(self) -> Crossed | None:
         """With annotators like these too."""

@@ -10,6 +10,7 @@ from judges.strategies.types import AspectView
 from metaeval import stats
 from metaeval.figures import FIGURES
 from metaeval.inputs import Options
+from metaeval.reports.content import build
 from metaeval.stats import Resamples
 from metaeval.stats.categories import macro_scores, set_alpha
 from tests.metaeval.kinds import KindItem, content, inputs, judge
@@ -20,8 +21,8 @@ CLUSTERS = np.repeat(np.arange(20), 2)
 WEIGHTS = np.where(np.arange(N) % 3 == 0, 1.0, 3.0)
 
 
-def value(*chosen, names=NAMES):
-    return {"categories": {name: name in chosen for name in names}}
+def value(*chosen, names=None):
+    return {"categories": {name: name in chosen for name in names or NAMES}}
 
 
 def some(said, verdicts, gold=None, scheme=None, unparsed=()):
@@ -88,6 +89,22 @@ def test_people_at_each_level(codes, level):
         same(made[f"alpha_{each}"], stats.krippendorff_alpha(numbers, level=each, **sampled()))
 
 
+def test_gold_of_many_categories_none_of_which_is_a_tie(codes, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.NAMES", ("none", "mild", "severe", "fatal", "unknown"))
+    said, truth = codes
+    gold = truth + np.arange(N) % 3  # 0 to 4
+    own = np.where(np.arange(N) % 4 == 0, 0, gold).astype(float)  # the first category, often wrongly
+    verdicts = [(NAMES[int(c)],) for c in own]
+    labels = [[(NAMES[c],) for c in row] for row in said]
+    found = some(labels, verdicts, gold=[(NAMES[c],) for c in gold], unparsed=(7,))
+    own[7] = np.nan
+    for unparsed in ("wrong", "omit"):
+        options = Options(against="gold", n_resamples=DRAWS, unparsed=unparsed)
+        made = overall(build(found, options).as_json()["judges"][0]["measures"])
+        how = {"unparsed": unparsed, "resamples": sampled()["resamples"]}
+        same(made["agreement"], stats.tolerant_accuracy(own, gold, tolerance=0, **how))
+
+
 def test_a_judge_against_people(codes):
     said, truth = codes
     verdicts = [(NAMES[c],) for c in truth]
@@ -119,7 +136,7 @@ def test_a_judge_against_gold(codes):
     )
     made = overall(content(found, "gold", n_resamples=DRAWS)["judges"][0]["measures"])
     how = {"resamples": sampled()["resamples"]}
-    same(made["agreement"], stats.accuracy(verdicts, truth, **how))
+    same(made["agreement"], stats.tolerant_accuracy(verdicts, truth, tolerance=0, **how))
     same(made["macro_f1"], macro_scores(np.eye(3)[verdicts], np.eye(3)[truth], **how).f1)
 
 
