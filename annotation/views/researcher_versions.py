@@ -72,9 +72,10 @@ def study_moves_on(request: ResearcherRequest, slug: str) -> HttpResponse:
     except StudyRuleError as refusal:
         messages.error(request, f"Nothing was changed: {refusal.message}.")
     else:
+        items = "item was" if moved.replaced == 1 else "items were"
         messages.success(
             request,
-            f"The study now has version {study.dataset_version} of its dataset: {moved.replaced} items were replaced, "
+            f"The study now has version {study.dataset_version} of its dataset: {moved.replaced} {items} replaced, "
             f"{moved.withdrawn} withdrawn. Labels stay with the items that they were given on.",
         )
     return redirect("annotation:study-detail", slug=study.slug)

@@ -180,6 +180,12 @@ class TestStudy:
         again = study_move_on(study=study)
         assert (again.replaced, again.withdrawn) == (0, 0)
 
+    def test_it_is_told_of_one_item_as_of_one(self, cast, study, tmp_path):
+        rows = [row("p0", "c"), *(row(f"p{n}") for n in (1, 2))]
+        imported(tmp_path, cast.alice, *rows, new_version=True)
+        page = client_of(cast.alice).post("/studies/mine/version/", follow=True)
+        assert "1 item was replaced, 1 withdrawn" in text_of(page)
+
     @pytest.mark.parametrize("state", ["draft", "closed"])
     def test_not_a_draft_and_not_a_closed_one(self, study, state):
         type(study).objects.update(state=state)
