@@ -145,7 +145,7 @@ SUBMIT_FIELDS = (
             *("state", "closes_at", "items_per_annotator", "guidelines_version", "completion_code"),
             *("check_window", "check_minimum", "check_warn_below", "check_suspend_below"),
             *("qualification_rule", "qualification_tolerance", "qualification_from"),
-            "set_aside_on_suspend",
+            *("set_aside_on_suspend", "check_rate"),
         )
     ),
 )
