@@ -15,12 +15,13 @@ which spares the server planning them anew.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, TypeVar, cast
 
 import psycopg
 import psycopg.sql
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Field, Model, QuerySet
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
@@ -45,8 +46,13 @@ class Parameter(Expression):
         """A value of the model's field, named like it unless `name` says otherwise."""
         return cls(name or field, cast("Field[Any, Any]", model._meta.get_field(field)))
 
-    def bound(self, values: Mapping[str, Any]) -> Any:
+    def bound(self, values: Mapping[str, Any], connection: Any) -> Any:
         return self.output_field.get_db_prep_value(values[self.name], connection)
+
+
+def _database() -> Any:
+    """The connection of this thread. `django.db.connection` looks it up at each of its attributes."""
+    return connections[DEFAULT_DB_ALIAS]
 
 
 class _Compiled(Generic[B]):
@@ -56,18 +62,19 @@ class _Compiled(Generic[B]):
         self._key = f"_compiled_{next(_numbers)}"
         self._build = build
 
-    def _compile(self) -> Any:
+    def _compile(self, connection: Any) -> Any:
         raise NotImplementedError
 
-    def _ready(self) -> Any:
+    def _ready(self, connection: Any) -> Any:
         known = connection.__dict__.get(self._key)
         if known is None:
-            sql, parameters, *more = self._compile()
-            known = connection.__dict__[self._key] = (*_constants_inlined(sql, parameters), *more)
+            sql, parameters, *more = self._compile(connection)
+            inlined = _constants_inlined(sql, parameters, connection)
+            known = connection.__dict__[self._key] = (*inlined, *more)
         return known
 
 
-def _constants_inlined(sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:
+def _constants_inlined(sql: str, parameters: Sequence[Any], connection: Any) -> tuple[str, list[Any]]:
     """Statement and parameters without those that are the same in every run.
 
     A plan that is kept cannot use an index `WHERE state = 'open'` for a `state = $1`.
@@ -90,7 +97,7 @@ def _constants_inlined(sql: str, parameters: Sequence[Any]) -> tuple[str, list[A
     return re.sub("%s|%%", place, sql), kept
 
 
-def _execute(sql: str, parameters: Sequence[Any]) -> Any:
+def _execute(connection: Any, sql: str, parameters: Sequence[Any]) -> Any:
     """The cursor of a statement that has run.
 
     Django's own cursors on PostgreSQL put the values into the text, so that nothing could be prepared. Where somebody
@@ -106,14 +113,14 @@ def _execute(sql: str, parameters: Sequence[Any]) -> Any:
     return cursor
 
 
-def _bind(parameters: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
-    return [one.bound(values) if isinstance(one, Parameter) else one for one in parameters]
+def _bind(connection: Any, parameters: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
+    return [one.bound(values, connection) if isinstance(one, Parameter) else one for one in parameters]
 
 
 class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
     """A SELECT of model instances, with what `select_related` and `annotate` add to them."""
 
-    def _compile(self) -> tuple[Any, ...]:
+    def _compile(self, connection: Any) -> tuple[Any, ...]:
         compiler = self._build().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         info, select = compiler.klass_info, compiler.select
@@ -131,12 +138,15 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
         )
 
     def all(self, **values: Any) -> list[M]:
-        sql, parameters, converters, model, names, (start, end), populators, annotations = self._ready()
-        rows = _execute(sql, _bind(parameters, values)).fetchall()
+        connection = _database()
+        sql, parameters, converters, model, names, (start, end), populators, annotations = self._ready(
+            connection
+        )
+        rows = _execute(connection, sql, _bind(connection, parameters, values)).fetchall()
         found = []
         for raw in rows:
             row = list(raw)
-            _convert(row, converters)
+            _convert(row, converters, connection)
             instance = model.from_db(connection.alias, names, row[start:end])
             for populator in populators:
                 populator.populate(row, instance)
@@ -153,24 +163,81 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
 class CompiledRows(_Compiled[QuerySet[Any, Any]]):
     """A SELECT of plain rows, by `values_list`."""
 
-    def _compile(self) -> tuple[Any, ...]:
+    def _compile(self, connection: Any) -> tuple[Any, ...]:
         compiler = self._build().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
         return sql, parameters, tuple(converters.items())
 
     def all(self, **values: Any) -> list[list[Any]]:
-        sql, parameters, converters = self._ready()
-        rows = [list(row) for row in _execute(sql, _bind(parameters, values)).fetchall()]
+        connection = _database()
+        sql, parameters, converters = self._ready(connection)
+        found = _execute(connection, sql, _bind(connection, parameters, values)).fetchall()
+        rows = [list(row) for row in found]
         for row in rows:
-            _convert(row, converters)
+            _convert(row, converters, connection)
         return rows
 
 
-def _convert(row: list[Any], converters: tuple[Any, ...]) -> None:
+def _convert(row: list[Any], converters: tuple[Any, ...], connection: Any) -> None:
     for place, (functions, expression) in converters:
         for function in functions:
             row[place] = function(row[place], expression, connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A statement that changes rows, with its values; `run_together` runs it."""
+
+    key: str
+    sql: str
+    parameters: list[Any]
+    row: Model | None = None
+    """What an INSERT inserts; None of an UPDATE."""
+
+    def ran(self, number: int) -> Any:
+        """The result, of `number`: the key of an inserted row or the number of rows changed."""
+        if self.row is None:
+            return number
+        self.row.pk = number
+        self.row._state.adding, self.row._state.db = False, DEFAULT_DB_ALIAS
+        return self.row
+
+
+def run_together(*writes: Write) -> list[Any]:
+    """Run statements that change rows of different tables; an instance for each INSERT, a number of rows for each
+    UPDATE.
+
+    On PostgreSQL they are one statement, a WITH, and one round trip; each of them sees what was there before it, and
+    they lock rows in the order given. Elsewhere they run one after the other.
+    """
+    connection = _database()
+    if len(writes) < 2 or connection.vendor != "postgresql":
+        return [write.ran(_number(write, connection)) for write in writes]
+    key = "+".join(write.key for write in writes)
+    sql = connection.__dict__.get(key)
+    if sql is None:
+        sql = connection.__dict__[key] = _with(writes, connection)
+    numbers = _execute(connection, sql, [value for write in writes for value in write.parameters]).fetchone()
+    return [write.ran(number) for write, number in zip(writes, numbers, strict=True)]
+
+
+def _number(write: Write, connection: Any) -> int:
+    cursor = _execute(connection, write.sql, write.parameters)
+    return int(cursor.rowcount if write.row is None else cursor.fetchone()[0])
+
+
+def _with(writes: Sequence[Write], connection: Any) -> str:
+    parts, results = [], []
+    for place, write in enumerate(writes):
+        if write.row is None:
+            parts.append(f"w{place} AS ({write.sql} RETURNING 1)")
+            results.append(f"(SELECT count(*) FROM w{place})")  # noqa: S608
+        else:
+            column = connection.ops.quote_name(write.row._meta.pk.column)
+            parts.append(f"w{place} AS ({write.sql})")
+            results.append(f"(SELECT {column} FROM w{place})")  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT {', '.join(results)}"
 
 
 class CompiledInsert(_Compiled[type[M]], Generic[M]):
@@ -179,7 +246,7 @@ class CompiledInsert(_Compiled[type[M]], Generic[M]):
     def __init__(self, model: type[M]) -> None:
         super().__init__(lambda: model)
 
-    def _compile(self) -> tuple[str, list[Any]]:
+    def _compile(self, connection: Any) -> tuple[str, list[Any]]:
         meta: Any = self._build()._meta
         quote = connection.ops.quote_name
         fields = [field for field in meta.concrete_fields if not field.primary_key]
@@ -189,38 +256,46 @@ class CompiledInsert(_Compiled[type[M]], Generic[M]):
         # Names of our own columns, and no value among them.
         return f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING {key}", fields  # noqa: S608
 
-    def create(self, **values: Any) -> M:
-        sql, fields = self._ready()
+    def write(self, **values: Any) -> Write:
+        connection = _database()
+        sql, fields = self._ready(connection)
         instance = self._build()(**values)
         parameters = [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in fields]
-        instance.pk = _execute(sql, parameters).fetchone()[0]
-        instance._state.adding, instance._state.db = False, connection.alias
-        return instance
+        return Write(self._key, sql, parameters, instance)
+
+    def create(self, **values: Any) -> M:
+        return cast("M", run_together(self.write(**values))[0])
 
 
 class CompiledStatement(_Compiled[tuple[str, list[Any]]]):
     """A statement in words of our own, with parts that the ORM compiled; `build` gives its SQL and parameters."""
 
-    def _compile(self) -> tuple[str, list[Any]]:
+    def _compile(self, connection: Any) -> tuple[str, list[Any]]:  # noqa: ARG002
         return self._build()
 
     def row(self, **values: Any) -> tuple[Any, ...] | None:
         """The one row that it returns, if it does."""
-        sql, parameters = self._ready()
-        found: tuple[Any, ...] | None = _execute(sql, _bind(parameters, values)).fetchone()
+        connection = _database()
+        sql, parameters = self._ready(connection)
+        cursor = _execute(connection, sql, _bind(connection, parameters, values))
+        found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
 
 class CompiledUpdate(_Compiled[tuple[QuerySet[M], Mapping[str, Any]]], Generic[M]):
     """An UPDATE; `build` gives the rows and what is set in them. Running it returns the number of rows."""
 
-    def _compile(self) -> tuple[str, tuple[Any, ...]]:
+    def _compile(self, connection: Any) -> tuple[str, tuple[Any, ...]]:
         rows, changes = self._build()
         query: Any = rows.query.chain(UpdateQuery)
         query.add_update_values(dict(changes))
         sql, parameters = query.get_compiler(connection=connection).as_sql()
         return sql, tuple(parameters)
 
+    def write(self, **values: Any) -> Write:
+        connection = _database()
+        sql, parameters = self._ready(connection)
+        return Write(self._key, sql, _bind(connection, parameters, values))
+
     def run(self, **values: Any) -> int:
-        sql, parameters = self._ready()
-        return int(_execute(sql, _bind(parameters, values)).rowcount)
+        return cast("int", run_together(self.write(**values))[0])

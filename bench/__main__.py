@@ -31,7 +31,7 @@ def main() -> int:
         nargs="+",
         default=[],
         metavar="FAMILY",
-        help="of coverage and simulations: these families only, such as proportions or selection",
+        help="of claims, coverage and simulations: these families only, such as few, proportions or selection",
     )
     parser.add_argument("--small", action="store_true", help="of reports: 2,000 items, without the 20,000")
     parser.add_argument("--size", type=int, default=0, help="of scale: how many judgments; of imports: items")

@@ -8,8 +8,11 @@ lost : answers that were acknowledged and are not in the database exactly once a
 miscounted : items and people whose counters are not what a recount finds; has to be 0.
 cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that they started, for a submit whose answer
     carries the next item; `web_` and `database_` are its parts. Restarts of killed workers are in it, and are large in
-    a short run: `quiet_cpu_ms_per_pair` is that of the run of 16 people, in which nothing is killed.
+    a short run: `quiet_cpu_ms_per_pair` is that of the run of 16 people, in which nothing is killed, and
+    `quiet_web_cpu_ms_per_pair` and `quiet_database_cpu_ms_per_pair` are its parts.
 claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
+open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the 16
+    people reach (`open_loop_pairs_per_s`), from when each is due.
 potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times
     as many pairs ours does.
 growth_1e4_to_1e6 : time of a claim in a study of 1,000,000 items over that in one of 10,000, half of each labelled.
@@ -19,11 +22,11 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bench import growth, load, potato
+from bench import arrivals, growth, load, potato
 from tests.live_site import LiveSite, PrivatePostgres, cpu_seconds, live_site
 from tests.live_study import LiveStudy, findings, live_study
 
@@ -47,14 +50,25 @@ class Size:
 QUICK = Size(items=2_000, labels=2_000, seconds=8.0, kills=2, many=100_000)
 
 
-def run(*, quick: bool = False) -> dict[str, float]:
-    """Measure; the figures by name."""
-    size = QUICK if quick else Size()
+FAMILIES = ("crowd", "few", "growth", "potato")
+
+
+def run(*, quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:
+    """Measure; the figures by name. Potato is compared with our 16 people, so it brings `few` along."""
+    size, wanted = QUICK if quick else Size(), set(only or FAMILIES)
+    figures: dict[str, float] = {}
     with live_site() as (postgres, site):
-        figures = _crowd(postgres, site, size) | _few(postgres, site, size)
+        if "crowd" in wanted:
+            figures |= _crowd(postgres, site, size)
+        if wanted & {"few", "potato"}:
+            figures |= _few(postgres, site, size)
+            figures |= _open_loop(postgres, site, size, per_second=figures["pairs_per_s_16"] / 2)
         site.kill()
-        figures |= growth.measure(postgres.url, few=10_000, many=size.many)
-    return figures | _against_potato(figures["pairs_per_s_16"], size)
+        if "growth" in wanted:
+            figures |= growth.measure(postgres.url, few=10_000, many=size.many)
+    if "potato" in wanted:
+        figures |= _against_potato(figures["pairs_per_s_16"], size)
+    return figures
 
 
 def _people(site: LiveSite, study: LiveStudy, log: load.Log) -> list[load.Annotator]:
@@ -114,18 +128,41 @@ def _few(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, flo
     warm, log = load.Log(), load.Log()
     load.run(_people(site, study, warm), warm, seconds=3)
     people = _people(site, study, log)
-    before = cpu_seconds(site.process, postgres.process)
+    before = cpu_seconds(site.process), cpu_seconds(postgres.process)
     load.run(people, log, seconds=size.seconds)
-    spent = cpu_seconds(site.process, postgres.process) - before
-    found = findings(postgres.url, study.pk, [*warm.acknowledged, *log.acknowledged])
-    if any(value for name, value in found.items() if name != "labels"):
-        raise RuntimeError(f"with 16 people: {found}")
+    web, database = cpu_seconds(site.process) - before[0], cpu_seconds(postgres.process) - before[1]
+    _check_findings(postgres, study, warm, log)
+    pairs = len(log.acknowledged)
     return {
         "pairs_per_s_16": log.pairs_per_s,
         "claim_p50_ms": log.quantile(50),
         "claim_p99_ms": log.quantile(99),
-        "quiet_cpu_ms_per_pair": 1000 * spent / len(log.acknowledged),
+        "quiet_cpu_ms_per_pair": 1000 * (web + database) / pairs,
+        "quiet_web_cpu_ms_per_pair": 1000 * web / pairs,
+        "quiet_database_cpu_ms_per_pair": 1000 * database / pairs,
     }
+
+
+def _open_loop(
+    postgres: PrivatePostgres, site: LiveSite, size: Size, *, per_second: float
+) -> dict[str, float]:
+    """Submits at a steady rate, of so many people that one of them is always free."""
+    study = live_study(postgres.url, items=size.small_items, people=size.people, overlap=OVERLAP)
+    log = load.Log()
+    arrivals.run_open(_people(site, study, log), log, per_second=per_second, seconds=size.seconds)
+    _check_findings(postgres, study, log)
+    return {
+        "open_loop_pairs_per_s": log.pairs_per_s,
+        "open_loop_p50_ms": log.quantile(50),
+        "open_loop_p99_ms": log.quantile(99),
+    }
+
+
+def _check_findings(postgres: PrivatePostgres, study: LiveStudy, *logs: load.Log) -> None:
+    """Raise when a rule was broken though nothing was killed."""
+    found = findings(postgres.url, study.pk, [answer for log in logs for answer in log.acknowledged])
+    if any(value for name, value in found.items() if name != "labels"):
+        raise RuntimeError(f"with nothing killed: {found}")
 
 
 def _against_potato(ours: float, size: Size) -> dict[str, float]:

@@ -36,6 +36,9 @@ class Failed(Exception):  # noqa: N818
     """An answer that was not to be expected; what was asked may or may not have been done."""
 
 
+FAILURES = (OSError, EOFError, TimeoutError, Failed)
+
+
 @dataclass
 class Answer:
     """An HTTP response."""
@@ -286,7 +289,7 @@ def run(
 async def _run(
     people: Sequence[Person], log: Log, seconds: float, pairs: float, until: Callable[[], bool]
 ) -> None:
-    await asyncio.gather(*(_entered(person, log) for person in people))
+    await asyncio.gather(*(entered(person, log) for person in people))
     began = time.perf_counter()
 
     def over() -> bool:
@@ -309,7 +312,7 @@ async def _run(
                 if not there:  # left to others for the moment, or done
                     await asyncio.sleep(0.2)
                     log.failures["nothing there"] += 1
-            except (OSError, EOFError, TimeoutError, Failed, asyncio.IncompleteReadError) as error:
+            except FAILURES as error:
                 log.failures[str(error) if isinstance(error, Failed) else type(error).__name__] += 1
                 there = False
                 await asyncio.sleep(PAUSE_AFTER_FAILURE)
@@ -321,9 +324,10 @@ async def _run(
     await asyncio.sleep(0)
 
 
-async def _entered(person: Person, log: Log) -> None:
+async def entered(person: Person, log: Log) -> None:
+    """Let the person come to an item; raises `RuntimeError` when they do not after many attempts."""
     for _ in range(100):
-        with contextlib.suppress(OSError, EOFError, TimeoutError, Failed):
+        with contextlib.suppress(*FAILURES):
             if await person.enter():
                 return
         log.failures["no entry yet"] += 1

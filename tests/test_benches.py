@@ -1,11 +1,14 @@
 """A bench is run by hand, and rarely: what it imports from the project is still there."""
 
+import asyncio
 import importlib
 import pkgutil
 
 import pytest
 
 import bench
+from bench.arrivals import run_open
+from bench.load import Log
 from bench.reports import LABELS, dataset_fill
 from metaeval.services.reports import report_build
 
@@ -24,3 +27,27 @@ def test_the_rows_of_the_bench_of_reports_make_a_report():
     assert (report.items.n_items, report.people.n_labels) == (14, 14 * LABELS)
     assert [judge.n_judgments for judge in report.judges if not judge.baseline] == [28, 28]
     assert len(report.items.categories) == 7
+
+
+class SlowPerson:
+    """Gets each answer through in 20 ms, one at a time."""
+
+    async def enter(self) -> bool:
+        return True
+
+    async def answer(self) -> bool:
+        await asyncio.sleep(0.02)
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def test_times_of_an_open_loop_begin_when_a_submit_is_due():
+    alone, crowd = Log(), Log()
+    run_open([SlowPerson()], alone, per_second=100, seconds=0.6)
+    run_open([SlowPerson() for _ in range(40)], crowd, per_second=100, seconds=0.6)
+    assert len(alone.milliseconds) == len(crowd.milliseconds) > 30
+    # One person can answer half of what arrives, so that the last submit waits for about half of the time.
+    assert max(alone.milliseconds) > 5 * max(crowd.milliseconds)
+    assert min(crowd.milliseconds) >= 20

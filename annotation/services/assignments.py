@@ -19,7 +19,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter
+from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, run_together
 from annotation.kinds import to_canonical, validate_value
 from annotation.models import (
     Assignment,
@@ -145,7 +145,7 @@ SUBMIT_FIELDS = (
             *("state", "closes_at", "items_per_annotator", "guidelines_version", "completion_code"),
             *("check_window", "check_minimum", "check_warn_below", "check_suspend_below"),
             *("qualification_rule", "qualification_tolerance", "qualification_from"),
-            "set_aside_on_suspend",
+            *("set_aside_on_suspend", "check_rate"),
         )
     ),
 )
@@ -157,16 +157,6 @@ LOCKED = CompiledSelect(
         .select_related("enrollment__study", "study_item__item__dataset")
         .only(*SUBMIT_FIELDS)
         .filter(pk=Parameter.of(Assignment, "id"), enrollment=Parameter.of(Enrollment, "id", "enrollment"))
-    )
-)
-ANSWERED = CompiledUpdate(
-    lambda: (
-        Assignment.objects.filter(pk=Parameter.of(Assignment, "id")),
-        {
-            "state": AssignmentState.SUBMITTED,
-            "submitted_at": Parameter.of(Assignment, "submitted_at"),
-            "draft": None,
-        },
     )
 )
 PLACE_FILLED = CompiledUpdate(
@@ -239,8 +229,9 @@ def _submit(
     outcome = _outcome(locked, held=held, now=now)
     if told["wall_ms"] is None:
         told = told | {"wall_ms": _milliseconds(now - locked.leased_at)}
-    label = label_record(assignment=locked, value=value, is_surplus=outcome != "accepted", **told)
-    ANSWERED.run(id=locked.pk, submitted_at=now)
+    label = label_record(
+        assignment=locked, value=value, is_surplus=outcome != "accepted", submitted_at=now, **told
+    )
     if outcome == "accepted":
         checks_follow(enrollment=locked.enrollment, now=now, answered=locked.role == WorkRole.CHECK)
     _count(locked, held=held, accepted=outcome == "accepted")
@@ -272,11 +263,17 @@ def _outcome(assignment: Assignment, *, held: bool, now: datetime) -> Outcome:
 def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
     """Count the answer for its item and for the person; that to a hidden item counts nothing."""
     counts = assignment.role == WorkRole.WORK
+    writes = []
     if held or accepted:
-        PLACE_FILLED.run(
-            id=assignment.study_item_id, held=int(counts and held), accepted=int(counts and accepted)
+        writes.append(
+            PLACE_FILLED.write(
+                id=assignment.study_item_id, held=int(counts and held), accepted=int(counts and accepted)
+            )
         )
-    if accepted and not COUNTED.run(id=assignment.enrollment_id, accepted=int(counts)) and counts:
+    if accepted:
+        writes.append(COUNTED.write(id=assignment.enrollment_id, accepted=int(counts)))
+    rows = run_together(*writes)
+    if accepted and not rows[-1] and counts:
         raise Overtaken
 
 

@@ -17,13 +17,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.db import OperationalError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
-from annotation.compiled import CompiledInsert, CompiledRows, CompiledStatement, CompiledUpdate, Parameter
+from annotation.compiled import (
+    CompiledInsert,
+    CompiledRows,
+    CompiledStatement,
+    CompiledUpdate,
+    Parameter,
+    run_together,
+)
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.mixing import pick, role_of_turn
 from annotation.domain.presentation import shown_order
@@ -188,32 +195,33 @@ def place_take(
         return None
     study_item_id, item_id, position = row
     if hidden is not None:
-        _turn_count(enrollment, cursor=enrollment.cursor)
-        return _lease(enrollment, hidden.role, hidden.study_item_id, hidden.item_id, now)
-    _turn_count(enrollment, cursor=position)
-    return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now)
+        return _lease(enrollment, hidden.role, hidden.study_item_id, hidden.item_id, now, enrollment.cursor)
+    return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now, position)
 
 
-def _turn_count(enrollment: Enrollment, *, cursor: int | None) -> None:
-    """Count the item that the person is given. Who was suspended or has left meanwhile gets nothing."""
+def _lease(
+    enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime, cursor: int | None
+) -> Assignment:
+    """Lease the item and count the turn of the person, who gets nothing if they were suspended or left meanwhile."""
+    n_parts = parts_count(enrollment.study, item_id)
+    salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
     # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
-    if not TURN_COUNTED.run(id=enrollment.pk, cursor=cursor):
+    n_counted, lease = run_together(
+        TURN_COUNTED.write(id=enrollment.pk, cursor=cursor),
+        LEASE.write(
+            study_item_id=place,
+            enrollment=enrollment,
+            role=role,
+            shown_order=shown_order(enrollment.annotator.public_id, item_id, n_parts, salt=salt),
+            leased_at=now,
+            expires_at=expiry(enrollment.study, now),
+        ),
+    )
+    if not n_counted:
         raise Overtaken
     enrollment.n_claimed += 1
     enrollment.cursor = cursor
-
-
-def _lease(enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime) -> Assignment:
-    n_parts = parts_count(enrollment.study, item_id)
-    salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
-    return LEASE.create(
-        study_item_id=place,
-        enrollment=enrollment,
-        role=role,
-        shown_order=shown_order(enrollment.annotator.public_id, item_id, n_parts, salt=salt),
-        leased_at=now,
-        expires_at=expiry(enrollment.study, now),
-    )
+    return cast("Assignment", lease)
 
 
 def hidden_next(enrollment: Enrollment) -> Hidden | None:

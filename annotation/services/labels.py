@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.compiled import CompiledInsert
+from annotation.compiled import CompiledInsert, CompiledUpdate, Parameter, run_together
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of, to_canonical, validate_value
@@ -26,6 +26,16 @@ from annotation.selectors.work import own_label
 from annotation.services.claims import open_check
 
 LABEL = CompiledInsert(Label)
+ANSWERED = CompiledUpdate(
+    lambda: (
+        Assignment.objects.filter(pk=Parameter.of(Assignment, "id")),
+        {
+            "state": AssignmentState.SUBMITTED,
+            "submitted_at": Parameter.of(Assignment, "submitted_at"),
+            "draft": None,
+        },
+    )
+)
 
 
 def label_record(
@@ -39,9 +49,10 @@ def label_record(
     pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
+    submitted_at: datetime | None = None,
 ) -> Label:
     """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` is
-    canonical and validated.
+    canonical and validated. With `submitted_at`, the assignment is answered by it.
 
     The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
     """
@@ -49,7 +60,7 @@ def label_record(
     gold = place.item.gold if assignment.role == WorkRole.CHECK else None
     # Fetched for work too: the time that a label takes must not tell whether it is one of a check.
     rules = study.test_study if study.check_rate or gold else study
-    return LABEL.create(
+    label = LABEL.write(
         item_id=place.item_id,
         annotator_id=assignment.enrollment.annotator_id,
         study=study,
@@ -72,6 +83,8 @@ def label_record(
         active_ms=active_ms,
         wall_ms=wall_ms,
     )
+    answers = [] if submitted_at is None else [ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)]
+    return cast("Label", run_together(*answers, label)[-1])
 
 
 def _check_score(

@@ -8,7 +8,14 @@ from django.db.models import Count, F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.compiled import CompiledInsert, CompiledRows, CompiledSelect, CompiledUpdate, Parameter
+from annotation.compiled import (
+    CompiledInsert,
+    CompiledRows,
+    CompiledSelect,
+    CompiledUpdate,
+    Parameter,
+    run_together,
+)
 from annotation.models import Assignment, Enrollment, Label, Study, StudyItem
 from annotation.services.assignments import assignment_claim, assignment_submit
 from tests.annotation.factories import enrollment_make, study_make
@@ -96,6 +103,26 @@ class TestLikeTheOrm:
             expires_at=now + timedelta(minutes=1),
         )
         assert values_of(lease) == values_of(Assignment.objects.get())
+
+    def test_several_at_once(self):
+        study = study_make(pairs=1)
+        made, now = enrollment_make(study=study), timezone.now()
+        place = study.study_items.get()
+        values = {"study_item_id": place.pk, "enrollment": made, "shown_order": [1, 0], "leased_at": now}
+        insert = INSERT.write(**values, expires_at=now + timedelta(minutes=1))
+        moved, lease = run_together(MOVED.write(id=made.pk, cursor=3), insert)
+        assert moved == 1
+        assert values_of(lease) == values_of(Assignment.objects.get())
+        assert not lease._state.adding
+        made.refresh_from_db()
+        assert (made.cursor, made.n_claimed) == (3, 1)
+        again = INSERT.write(**values, expires_at=now)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            run_together(MOVED.write(id=made.pk, cursor=4), again)
+        made.refresh_from_db()
+        assert made.cursor == 3
+        assert run_together(MOVED.write(id=0, cursor=1), MOVED.write(id=made.pk, cursor=5)) == [0, 1]
+        assert run_together() == []
 
     def test_what_the_database_refuses_is_an_error_of_django(self):
         study = study_make(pairs=1)

@@ -297,18 +297,20 @@ def test_the_tables_refuse_what_must_never_happen():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_claim_and_submit_take_thirteen_queries_with_begin_and_commit():
+def test_claim_and_submit_take_nine_queries_with_begin_and_commit():
+    """On PostgreSQL, where each is a round trip; SQLite runs one after the other what PostgreSQL runs in a WITH."""
     person = fresh(enrollment_make(study=study_make()))
-    with CaptureQueriesContext(
-        connection,
-    ) as claiming:
+    with CaptureQueriesContext(connection) as claiming:
         lease = assignment_claim(enrollment=person)
     with CaptureQueriesContext(connection) as submitting:
         assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
     said = [query["sql"].split()[0] for query in claiming.captured_queries]
-    assert said == ["BEGIN", "UPDATE", "UPDATE", "INSERT", "COMMIT"]
+    turn, answer, counts = ["UPDATE", "INSERT"], ["UPDATE", "INSERT"], ["UPDATE", "UPDATE"]
+    if connection.vendor == "postgresql":
+        turn = answer = counts = ["WITH"]
+    assert said == ["BEGIN", "UPDATE", *turn, "COMMIT"]
     said = [query["sql"].split()[0] for query in submitting.captured_queries]
-    assert said == ["BEGIN", "SELECT", "SELECT", "INSERT", "UPDATE", "UPDATE", "UPDATE", "COMMIT"]
+    assert said == ["BEGIN", "SELECT", *answer, *counts, "COMMIT"]
 
 
 def test_what_a_person_left_does_not_lead_round_the_cap():

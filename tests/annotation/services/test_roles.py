@@ -204,7 +204,7 @@ def test_an_answer_of_somebody_suspended_at_that_very_moment_is_not_counted():
         Enrollment.objects.update(suspended_at=timezone.now())
 
     with (
-        before('^INSERT INTO "annotation_label"', suspend, times=None) as answers,
+        before('INSERT INTO "annotation_label"', suspend, times=None) as answers,
         pytest.raises(claims.Overtaken),
     ):
         answer(person, lease)

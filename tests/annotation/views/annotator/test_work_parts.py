@@ -268,6 +268,13 @@ class TestQueries:
             browser.post(part["HX-Replace-Url"], {"choice": "1"}, headers=HTMX)
         assert not [query for query in asked.captured_queries if "django_session" in query["sql"]]
 
+    def test_a_submit_fetches_no_column_later(self, browser, lease, study, django_assert_max_num_queries):
+        part = submit(browser, lease)
+        with django_assert_max_num_queries(22) as asked:
+            browser.post(part["HX-Replace-Url"], {"choice": "1"}, headers=HTMX)
+        alone = [query for query in asked.captured_queries if 'FROM "annotation_study" WHERE' in query["sql"]]
+        assert not alone
+
     def test_a_study_of_many_items_is_not_counted(self, django_assert_max_num_queries):
         study = study_make(pairs=210, overlap=1)
         browser = client_of(enrollment_make(study=study))
