@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0017_staged_imports'),
+        ('annotation', '0018_item_order_index'),
     ]
 
     operations = [
