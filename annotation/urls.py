@@ -22,7 +22,7 @@ from annotation.views import (
     tokens,
     webhooks,
 )
-from annotation.views.annotator import accounts, entry, platforms, steps, work
+from annotation.views.annotator import accounts, entry, platforms, reading, steps, work
 
 pages = [
     # The pages of annotators.
@@ -50,6 +50,7 @@ pages = [
     path("s/<slug:slug>/break/", work.rest, name="rest"),
     path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),
     path("s/<slug:slug>/guidelines/changes/", work.changes, name="changes"),
+    path("s/<slug:slug>/reading/", reading.reading, name="reading"),
     path("s/<slug:slug>/link/", entry.link, name="link"),
     path("s/<slug:slug>/finish/", steps.finish, name="finish"),
     path("s/<slug:slug>/done/", steps.done, name="done"),

@@ -10,6 +10,10 @@ first_load_kb, first_load_requests : from the personal link to the first item on
 next_item_kb : the answer to a submit, which carries the next item; mean over all. next_item_kb_max, the largest.
 next_item_requests : requests that a submit makes until the next item is there.
 next_item_ms, next_item_p95_ms : from the key that submits to the frame that shows the next item, on loopback.
+long_pair_key_ms, long_pair_key_max_ms : of a pair of 20,000 words on a phone of 390 x 844 with its processor slowed
+    four times, from a key to the frame that answers it; median and largest over keys that choose, scroll, go to the
+    next section and to the other answer, with the words that differ marked.
+long_pair_ready_ms : there, from the personal link to the item on the screen.
 """
 
 from __future__ import annotations
@@ -17,7 +21,10 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
+import time
 from typing import Any
+
+from annotation.domain.reading import COOKIE
 
 ITEMS = 200
 SUBMITS = 60
@@ -34,6 +41,21 @@ SUBMIT = """() => new Promise((resolve) => {
     document.querySelector(".answer-bar button[type=submit]").click();
     look();
 })"""
+
+
+LONG_WORDS = 10_000  # of each answer of the pair
+SLOWED = 4
+# Each key twice at least; letters that choose come with those that read.
+LONG_KEYS = ("a", "PageDown", "j", "n", "b", "ArrowDown", "k", "n", "t", "PageDown", "j", "n") * 2
+# Runs in the page: from each key to the frame that was painted after it.
+WATCH_KEYS = """() => {
+    window.keyTimes = [];
+    addEventListener("keydown", (event) => requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => window.keyTimes.push(performance.now() - event.timeStamp);
+        port2.postMessage(0);
+    }), { capture: true });
+}"""
 
 
 class Wire:
@@ -89,8 +111,38 @@ def run() -> dict[str, float]:
                 # Somebody has been there before: what is measured is the page, not the server's start.
                 _work(browser, address + study.resume_paths[0], submits=WARM_UP)
                 figures = _work(browser, address + study.resume_paths[1], submits=SUBMITS)
+                long = live_study(
+                    postgres.url, items=2, people=2, answer_words=LONG_WORDS, show_differences=True
+                )
+                _long_pair(browser, address + long.resume_paths[0])
+                figures |= _long_pair(browser, address + long.resume_paths[1])
                 browser.close()
     return figures
+
+
+def _long_pair(browser: Any, link: str) -> dict[str, float]:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    host = link.split("/", 3)[:3]
+    context.add_cookies([{"name": COOKIE, "value": "differences.marked", "url": "/".join(host)}])
+    page = context.new_page()
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
+    began = time.perf_counter()
+    page.goto(link)
+    page.wait_for_selector("#work form[data-annotate]")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    ready = 1000 * (time.perf_counter() - began)
+    page.wait_for_function("() => CSS.highlights.has('differs')")
+    page.evaluate(WATCH_KEYS)
+    for key in LONG_KEYS:
+        page.keyboard.press(key)
+        page.wait_for_timeout(250)
+    times = page.evaluate("window.keyTimes")
+    context.close()
+    return {
+        "long_pair_key_ms": round(statistics.median(times), 1),
+        "long_pair_key_max_ms": round(max(times), 1),
+        "long_pair_ready_ms": round(ready, 0),
+    }
 
 
 def _work(browser: Any, link: str, *, submits: int) -> dict[str, float]:

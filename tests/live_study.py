@@ -42,12 +42,14 @@ class LiveStudy:
     resume_paths: list[str]
 
 
-def live_study(database_url: str, *, items: int, people: int, **rules: Any) -> LiveStudy:
+def live_study(
+    database_url: str, *, items: int, people: int, answer_words: int = ANSWER_WORDS, **rules: Any
+) -> LiveStudy:
     """An open study of pairs, with people who are at its work."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "tests.live_study", "--items", str(items), "--people", str(people)),
-            *("--rules", json.dumps(rules)),
+            *("--answer-words", str(answer_words), "--rules", json.dumps(rules)),
         ],
         cwd=ROOT,
         env=os.environ
@@ -112,7 +114,7 @@ def findings(database_url: str, study: int, acknowledged: Iterable[tuple[int | s
     return found
 
 
-def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
+def _make(items: int, people: int, answer_words: int, rules: dict[str, Any]) -> LiveStudy:
     from django.urls import reverse
 
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
@@ -121,6 +123,8 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
 
     words = random.Random(7)
     text = lambda n: " ".join(words.choices(WORDS, k=n))  # noqa: E731
+    # Paragraphs, as long answers have; a short one is one.
+    answer = lambda: "\n\n".join(text(min(200, answer_words - k)) for k in range(0, answer_words, 200))  # noqa: E731
     count = Dataset.objects.count()
     dataset = Dataset.objects.create(name=f"live-{count}", title="Pairs")
     study = study_make(dataset=dataset, slug=f"live-{count}", **rules)
@@ -134,7 +138,7 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
             for k, one in zip(some, instructions, strict=True)
         )
         responses = Response.objects.bulk_create(
-            Response(instruction=one, external_id=str(side), system=f"system-{side}", text=text(ANSWER_WORDS))
+            Response(instruction=one, external_id=str(side), system=f"system-{side}", text=answer())
             for one in instructions
             for side in (0, 1)
         )
@@ -158,12 +162,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, required=True)
     parser.add_argument("--people", type=int, required=True)
+    parser.add_argument("--answer-words", type=int, default=ANSWER_WORDS)
     parser.add_argument("--rules", type=json.loads, default={})
     arguments = parser.parse_args()
     import django
 
     django.setup()
-    sys.stdout.write(json.dumps(vars(_make(arguments.items, arguments.people, arguments.rules))))
+    sys.stdout.write(
+        json.dumps(vars(_make(arguments.items, arguments.people, arguments.answer_words, arguments.rules)))
+    )
 
 
 if __name__ == "__main__":

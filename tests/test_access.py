@@ -124,6 +124,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:report": both(ANNOTATOR),
     "annotation:answers": read(ANNOTATOR),
     "annotation:link": both(ANNOTATOR),
+    "annotation:reading": both(ANNOTATOR),
     "annotation:rest": both(ANNOTATOR),
     "annotation:message": take(ANNOTATOR),
     "annotation:changes": read(ANNOTATOR),

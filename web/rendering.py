@@ -8,6 +8,7 @@ address. The rendering of a text depends on the text alone, so that two response
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from hashlib import blake2b
 from html import escape
 
@@ -26,6 +27,7 @@ from web.rendering_numbers import items_number, numbers_plugin
 from web.rendering_work import TooMuchWorkError, work_plugin
 
 MAX_MARKDOWN = 60_000
+PLAIN_BLOCK = 1_500  # characters at least, of a block of a long plain text
 """Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
 MAX_HIGHLIGHT = 12_000
 """Characters of code that are highlighted in one text; blocks after that are plain."""
@@ -257,7 +259,24 @@ def _render_now(text: str) -> SafeString:
 
 
 def _preformatted(text: str) -> SafeString:
-    return mark_safe(f'<pre class="plain" dir="auto">{escape(text)}</pre>')  # noqa: S308 - escaped on this line
+    """Text as it is written. A long one is in blocks of whole paragraphs, which a browser lays out and paints one by
+    one; together they have the same characters.
+    """
+    inner = escape(text)
+    blocks = list(_blocks(text))
+    if len(blocks) > 1:
+        inner = "".join(f"<span>{escape(block)}</span>" for block in blocks)
+    return mark_safe(f'<pre class="plain" dir="auto">{inner}</pre>')  # noqa: S308 - escaped above
+
+
+def _blocks(text: str) -> Iterator[str]:
+    start = 0
+    for match in re.finditer(r"\n\s*\n", text):
+        if match.end() - start >= PLAIN_BLOCK:
+            yield text[start : match.end()]
+            start = match.end()
+    if start < len(text):
+        yield text[start:]
 
 
 def render_markdown(text: str | None) -> SafeString:

@@ -323,7 +323,10 @@ class StudyForm(forms.ModelForm[Study]):
                     data[name] = column.get_default()
                     self.errors.pop(name, None)
 
-        drop(*({"criteria", "preference_points", "tie_policy", "qualification_rule", "response_sets"} - asks))
+        of_kinds = {"criteria", "preference_points", "tie_policy", "qualification_rule", "response_sets"}
+        drop(*((of_kinds | {"submit_on_choice", "show_differences"}) - asks))
+        if not data.get("ask_comment"):
+            drop("require_comment")
         if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
             drop("tie_policy")
         if data.get("sampling") != ItemSampling.LENGTH_BALANCED:

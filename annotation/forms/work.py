@@ -124,6 +124,8 @@ class WorkForm:
         return milliseconds(self.data.get("active_ms"))
 
     def _check_comment(self) -> None:
+        if self.study.require_comment and not self.comment:
+            raise AnswerError("Say in the comment why you chose this.", field="comment", anchor="comment")
         if len(self.comment) > MAX_COMMENT:
             words = (
                 f"Shorten your comment: it has {len(self.comment):,} of at most {MAX_COMMENT:,} characters."

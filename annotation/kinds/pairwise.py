@@ -74,7 +74,12 @@ class Pairwise(ItemKind):
     responses = (2, 2)
     ordered = "responses"
     scale = "preference"
-    study_rules = frozenset(["tie_policy", "both_bad", "preference_points", "sampling_baseline", RULE])
+    study_rules = frozenset(
+        [
+            *("tie_policy", "both_bad", "preference_points", "sampling_baseline", RULE),
+            *("submit_on_choice", "show_differences"),
+        ]
+    )
     column = "choice"
     bare_field = "choice"
     presented = True

@@ -65,6 +65,24 @@ class WorkRules(models.Model):
         default=False, db_default=False, help_text="Ask also for every answer that is reasonable."
     )
     ask_comment = models.BooleanField(default=False, help_text="An optional comment with every answer.")
+    require_comment = models.BooleanField(
+        default=False, db_default=False, help_text="The comment with every answer is required."
+    )
+    submit_on_choice = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Of pairs: a choice submits the answer, and can be undone.",
+    )
+    show_differences = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Of pairs: people can mark the words in which the two answers differ.",
+    )
+    show_word_counts = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="People see how many words each answer has, which biases them toward long ones.",
+    )
     allow_cannot_tell = models.BooleanField(default=True, help_text="In checklists, beside yes and no.")
     allow_changes = models.BooleanField(default=True, help_text="People may change their earlier answers.")
     overlap = models.PositiveSmallIntegerField(

@@ -10,7 +10,7 @@ from math import ceil
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
 from annotation.compiled import CompiledSelect, Parameter
@@ -200,6 +200,19 @@ def _has_many(study: Study) -> bool:
 def last_submitted(enrollment: Enrollment) -> Assignment | None:
     return (
         Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED)
+        .order_by("-submitted_at", "-pk")
+        .first()
+    )
+
+
+def submitted_before(assignment: Assignment) -> Assignment | None:
+    """What the same person answered just before this answered item."""
+    return (
+        Assignment.objects.filter(enrollment=assignment.enrollment_id, state=AssignmentState.SUBMITTED)
+        .filter(
+            Q(submitted_at__lt=assignment.submitted_at)
+            | Q(submitted_at=assignment.submitted_at, pk__lt=assignment.pk)
+        )
         .order_by("-submitted_at", "-pk")
         .first()
     )

@@ -145,6 +145,24 @@ def _check_answers(study: Study) -> None:
             raise StudyRuleError("response_sets", why)
 
 
+def _check_page(study: Study) -> None:
+    """Rules of the page on which items are answered."""
+    for rule in ("submit_on_choice", "show_differences"):
+        if getattr(study, rule) and not _has(study, rule):
+            raise StudyRuleError(rule, "is only for pairs")
+    if study.require_comment and not study.ask_comment:
+        raise StudyRuleError("require_comment", "turn on the comment first")
+    if not study.submit_on_choice:
+        return
+    if study.response_sets or study.require_comment:
+        more = "response sets" if study.response_sets else "a comment"
+        raise StudyRuleError("submit_on_choice", f"a choice can't submit an answer that also needs {more}")
+    if not study.allow_changes:
+        raise StudyRuleError(
+            "submit_on_choice", "allow annotators to change answers, so that they can undo one"
+        )
+
+
 def _check_test(study: Study) -> None:
     if study.qualification_rule == QualificationRule.TOLERANT and study.qualification_size:
         if not _has(study, "qualification_rule"):
@@ -215,6 +233,7 @@ CHECKS = (
     _check_slice,
     _check_sampling,
     _check_answers,
+    _check_page,
     _check_test,
     _check_sources,
     _check_checks,

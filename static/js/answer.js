@@ -19,6 +19,17 @@
     if (event.target.matches?.("[data-points] [data-choice]")) sync(event.target.form);
   });
 
+  // Where a study has it, a choice submits: by its key, a tap or a click. Not in the first moment of an item, when a key
+  // pressed twice would answer what nobody has seen.
+  const FIRST_MOMENT = 400;
+  let arrived = 0;
+  document.addEventListener("touchstone:work", () => (arrived = performance.now()));
+  document.addEventListener("change", (event) => {
+    const form = event.target.matches?.("[data-choice]") && event.target.closest("form[data-submit-on-choice]");
+    if (!form || performance.now() - arrived < FIRST_MOMENT || !form.checkValidity()) return;
+    queueMicrotask(() => form.isConnected && form.requestSubmit());
+  });
+
   // The comment: its field is ready to be typed into when it opens, and Escape goes back to the keys.
   const box = (element) => element.closest?.("[data-comment]");
   document.addEventListener("click", (event) => {

@@ -23,7 +23,7 @@
     }
   };
   document.addEventListener("click", (event) => {
-    if (!event.target.closest?.("[data-instruction-toggle]")) return;
+    if (!event.target.closest?.("[data-instruction-toggle], [data-instruction-back]")) return;
     const wasIn = section()?.contains(document.activeElement);
     show(!isShown());
     if (wasIn) toggle().focus({ preventScroll: true });

@@ -43,7 +43,10 @@
       return;
     }
     if (isOff() || pressesItself(event.target, plain)) return;
-    const target = bindings().find((element) => keysOf(element).includes(key));
+    // A sign has Shift, or not, as the keyboard's layout will have it.
+    const sign = latin && !/[a-z0-9 ]/i.test(event.key) ? event.key : key;
+    const bound = bindings();
+    const target = [key, sign].map((name) => bound.find((element) => keysOf(element).includes(name))).find(Boolean);
     if (!target || !usable(target)) return;
     event.preventDefault();
     const input = target.matches("label") ? target.control : null;

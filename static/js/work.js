@@ -138,12 +138,20 @@
       scrollTo({ top: 0, behavior: "instant" });
     }
     const said = document.querySelector("[data-work-said]");
-    const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text")].map((one) => one.textContent.trim().replace(/\.$/, ""));
+    const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text, .toast-words")].map((one) => one.textContent.trim().replace(/\.$/, ""));
     const label = root.querySelector(".progress-label")?.textContent ?? "";
     if (said) said.textContent = [...told, root.dataset.state === "item" ? "Next item" : document.title, label].join(". ");
   };
+  // What was saved stays for five seconds, and for as long as it is pointed at or has the focus. The bar has the same link.
+  const TOAST = 5_000;
+  const fade = (toast) => {
+    if (!toast) return;
+    const over = () => (toast.matches(":hover, :focus-within") ? setTimeout(over, 1_000) : toast.remove());
+    setTimeout(over, TOAST);
+  };
   document.addEventListener("touchstone:work", (event) => {
     const { root } = event.detail;
+    fade(root.querySelector("[data-toast]"));
     clearTimeout(retry);
     if (root !== document) arrive(root);
     const form = document.querySelector("#work form[data-annotate]");

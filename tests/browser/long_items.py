@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from annotation.domain.reading import COOKIE, reading_stored
 from annotation.importers import read_generic
 from annotation.models import Enrollment
 from annotation.services.criteria import criteria_set
@@ -49,6 +50,12 @@ def long_work(kind: str, **rules: object) -> Enrollment:
         dataset = dataset_import(bundle=read_generic(path, criteria=criteria), name=f"long-{kind}").dataset
     settings = {"question": QUESTION, "guidelines": "# How to choose", "overlap": 1, "consent": ""}
     return enrollment_make(study=study_make(dataset=dataset, kind=kind, **(settings | rules)))
+
+
+def read_as(page: Page, live_server, **preferences: str) -> None:
+    """Let this browser's person prefer to read so: `phone="stacked"`, `size="large"`."""
+    stored = reading_stored(preferences)
+    page.context.add_cookies([{"name": COOKIE, "value": stored, "url": live_server.url}])
 
 
 def open_long(page: Page, live_server, person: Enrollment) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from annotation.models import Label
 from tests.browser.axe import violations
 from tests.browser.conftest import DESKTOP, assert_no_sideways_scroll, press
-from tests.browser.long_items import KINDS, QUESTION, answer_of, long_work, open_long
+from tests.browser.long_items import KINDS, QUESTION, answer_of, long_work, open_long, read_as
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHONE = {"width": 390, "height": 844}
@@ -38,6 +38,7 @@ def is_seen(one: Locator) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_question_is_seen_and_the_instruction_is_a_tap_away(live_server, phone: Page, kind: str):
+    read_as(phone, live_server, phone="stacked")
     open_long(phone, live_server, long_work(kind))
     phone.evaluate("scrollTo({ top: 1500, behavior: 'instant' })")
     expect(phone.get_by_role("heading", level=1)).to_have_text(QUESTION)
@@ -130,6 +131,7 @@ def test_report_and_break_are_two_taps_away(live_server, phone: Page, words: str
 @pytest.mark.parametrize("kind", ["pairwise", "rubric"])
 def test_tab_in_a_bar_does_not_move_the_page(live_server, new_context, kind: str, window):
     page = new_context(viewport=window).new_page()
+    read_as(page, live_server, phone="stacked")
     open_long(
         page, live_server, long_work(kind, ask_comment=True, preference_points=5 if kind == "pairwise" else 3)
     )

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from annotation.models import Label
 from tests.annotation.factories import enrollment_make
 from tests.browser.conftest import DESKTOP, press
-from tests.browser.long_items import KINDS, answer_of, long_work, open_long
+from tests.browser.long_items import KINDS, answer_of, long_work, open_long, read_as
 from tests.browser.work_page import radio
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -110,6 +110,7 @@ def test_no_key_that_scrolls_changes_an_answer(
     touch = window == PHONE
     page = new_context(viewport=window, has_touch=touch).new_page()
     rules = {"pairwise": {"preference_points": 5}, "importance": {"tie_policy": "off"}}.get(kind, {})
+    read_as(page, live_server, phone="stacked")
     open_long(page, live_server, long_work(kind, **rules))
     faults = []
     for how in ways_to_answer(page, kind, tap=touch):

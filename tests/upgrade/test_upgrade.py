@@ -142,6 +142,10 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     sets = [asks for (asks,) in site.rows({"annotation_study": ["response_sets"]})["annotation_study"]]
     assert sets
     assert not any(sets)
+    reading = ["submit_on_choice", "require_comment", "show_differences", "show_word_counts"]
+    rules = site.rows({"annotation_study": reading})["annotation_study"]
+    assert rules
+    assert not any(value for row in rules for value in row)
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)

@@ -429,6 +429,14 @@ def test_long_text_is_plain():
     assert html.startswith('<pre class="plain" dir="auto">**a** &lt;b&gt;')
 
 
+def test_long_plain_text_is_in_blocks_with_the_same_characters():
+    text = "\n\n".join(f"Paragraph {k}: " + "word " * 200 for k in range(40)).strip()
+    html = render_plain(text)
+    assert html.count("<span>") > 10
+    assert re.sub("<[^>]*>", "", html) == text
+    assert "<span>" not in render_plain("One.\n\nTwo.")
+
+
 HEAVY = [
     "[",
     "*",

@@ -19,6 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
 from annotation.forms.annotator import ItemReportForm, SkipForm
 from annotation.forms.work import WorkForm, draft_fields
+from annotation.kinds import kind_of
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
@@ -35,6 +36,7 @@ from annotation.selectors.work import (
     last_submitted,
     own_label,
     standing_get,
+    submitted_before,
     suspension_text,
     texts_unread,
 )
@@ -137,8 +139,11 @@ def _next(
     was: str = "",
     last: Assignment | None = None,
     standing: WorkStanding | None = None,
+    saved: str = "",
 ) -> HttpResponse:
-    """Give the person their next item: `last` is the one just answered, `was` the one whose page they came from."""
+    """Give the person their next item: `last` is the one just answered, `saved` what was said of it, and `was` the one
+    whose page they came from.
+    """
     try:
         claimed = assignment_claim(enrollment=enrollment)
     except (StageError, SuspendedError):
@@ -157,7 +162,8 @@ def _next(
         messages.info(request, "Your time on that item ran out, so it was released.")
     if not _is_part(request):
         return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
-    return _show(request, assignment_get_for(enrollment, claimed.pk), last=last, standing=standing)
+    claim = assignment_get_for(enrollment, claimed.pk)
+    return _show(request, claim, last=last, standing=standing, saved=saved)
 
 
 def _finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
@@ -197,12 +203,14 @@ def _show(
     error: str = "",
     last: Assignment | None = None,
     standing: WorkStanding | None = None,
+    saved: str = "",
 ) -> HttpResponse:
     """The item with what was typed: in the form just sent, else in the answer given, else in the draft."""
     label = own_label(found) if found.state == AssignmentState.SUBMITTED else None
-    if last is None and label is None and found.enrollment.study.allow_changes:
-        last = last_submitted(found.enrollment)
+    if last is None and found.enrollment.study.allow_changes:
+        last = submitted_before(found) if label else last_submitted(found.enrollment)
     context = item_context(request, found, label=label, form=form, error=error, last=last, standing=standing)
+    context["saved"] = saved
     return _work(request, context, status=422 if error else 200)
 
 
@@ -219,13 +227,21 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         submission = assignment_submit(assignment=found, **form.answer)
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
-    if told := TOLD.get(submission.outcome):
+    told = TOLD.get(submission.outcome)
+    if told:
         messages.warning(request, told)
     if request.POST.get("alone"):
         # An answer that waited in the browser until it was online again; another item is on its screen.
         return HttpResponse(status=204)
     # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
-    return _next(request, enrollment, last=found, standing=standing_get(enrollment))
+    saved = _in_words(found, form) if enrollment.study.submit_on_choice and not told else ""
+    return _next(request, enrollment, last=found, standing=standing_get(enrollment), saved=saved)
+
+
+def _in_words(found: Assignment, form: WorkForm) -> str:
+    """What was just said of an item, on one line."""
+    item = item_shown(found.enrollment.study, found.study_item.item, found.shown_order)
+    return ", ".join(part.said for part in kind_of(item.kind).words(item, form.fields))
 
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:

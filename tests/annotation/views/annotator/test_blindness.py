@@ -231,7 +231,8 @@ def test_a_check_looks_like_everything_else(kind):
         if lease is None:
             break
         here = url("assignment", study, lease.pk)
-        if lease.enrollment.assignments.count() > 1:
+        is_first = lease.enrollment.assignments.count() == 1
+        if not is_first:
             browser.get(here)
             pages.setdefault(lease.role, set()).add(_shown_alike(normal(browser.told[-1][2]), study))
         part = browser.post(here, answer_of(kind), headers=HTMX)
@@ -239,8 +240,9 @@ def test_a_check_looks_like_everything_else(kind):
         if following is not None:
             assert part.status_code == 200
             parts.setdefault(following.role, set()).add(_shown_alike(normal(browser.told[-1][2]), study))
-        browser.get(here)
-        kept.setdefault(lease.role, set()).add(_shown_alike(normal(browser.told[-1][2]), study))
+        if not is_first:
+            browser.get(here)
+            kept.setdefault(lease.role, set()).add(_shown_alike(normal(browser.told[-1][2]), study))
     for found in (pages, parts, kept):
         assert set(found) >= {"work", "check"}
         assert len(set.union(*found.values())) == 1, {role: len(texts) for role, texts in found.items()}

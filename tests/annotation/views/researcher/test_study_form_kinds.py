@@ -365,3 +365,46 @@ class TestSuggestions:
                     qualification_dataset=made[source],
                 )
             assert refused.value.field == "qualification_dataset"
+
+
+class TestReadingAndSubmitting:
+    RULES = ("submit_on_choice", "show_differences", "show_word_counts")
+
+    def test_the_rules_of_the_page_are_kept_shown_and_copied(self, cast, dataset):
+        alice = client_of(cast.alice)
+        sent = study_fields(dataset, allow_changes="on", **dict.fromkeys(self.RULES, "on"))
+        assert alice.post(url("study-create"), sent).status_code == 302
+        study = Study.objects.get()
+        assert all(getattr(study, rule) for rule in self.RULES)
+        assert "shown, which biases people toward longer answers" in text_of(
+            alice.get(url("study-detail", study.slug))
+        )
+        copy = study_duplicate(study=study, owner=cast.alice)
+        assert all(getattr(copy, rule) for rule in self.RULES)
+
+    @pytest.mark.parametrize(
+        ("rules", "field", "words"),
+        [
+            ({"submit_on_choice": True, "response_sets": True}, "submit_on_choice", "response sets"),
+            (
+                {"submit_on_choice": True, "ask_comment": True, "require_comment": True},
+                "submit_on_choice",
+                "a comment",
+            ),
+            ({"submit_on_choice": True, "allow_changes": False}, "submit_on_choice", "undo"),
+            ({"require_comment": True}, "require_comment", "turn on the comment"),
+        ],
+    )
+    def test_rules_that_contradict_one_another_are_refused(self, dataset, rules, field, words):
+        with pytest.raises(StudyRuleError, match=words) as refused:
+            study_create(dataset=dataset, title="T", qualification_size=0, **rules)
+        assert refused.value.field == field
+        assert not Study.objects.exists()
+
+    def test_only_pairs_submit_on_choice(self, dataset):
+        dataset.items.update(kind="checklist")
+        for rule in ("submit_on_choice", "show_differences"):
+            with pytest.raises(StudyRuleError, match="is only for pairs"):
+                study_create(
+                    dataset=dataset, title="T", kind="checklist", qualification_size=0, **{rule: True}
+                )
