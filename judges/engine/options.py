@@ -36,7 +36,7 @@ class EngineOptions:
         endpoint is not set up right.
     lookahead : int
         Claimed requests that wait, beyond an endpoint's capacity, so that a free place is filled at once. At
-        least this many, and half of the capacity.
+        least this many, and half of the capacity; as many as it where the backend sends them itself.
     unreadable_after : int
         Answers to a run after which it may stop because most of them cannot be read.
     cancel_grace, stop_grace : float

@@ -396,7 +396,8 @@ class Transport:
             self.ceiling = self.target = self.options.batch_requests
             return
         self.ceiling = max(min(self.backend.capacity // max(n, 1), self.options.most_in_flight), 1)
-        self.target = self.ceiling + max(self.options.lookahead, self.ceiling)
+        claimed = self.ceiling // 2 if self._waiting is None else self.ceiling
+        self.target = self.ceiling + max(self.options.lookahead, claimed)
         if self._waiting is not None:
             self._waiting.places = self.ceiling
         if self.pace is not None:
