@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from judges.strategies.model_ref import known_fields, require
 from web.yaml_text import YamlError, yaml_read
 
 MOST_BYTES = 20_000_000
+LISTED = 20
+"""Evaluators that a message names."""
 OWN = "judge"
 """The format of exports, and of files of one's own."""
 FORMAT_WORDS: Mapping[str, str] = {
@@ -204,20 +207,58 @@ def own_read(path: Path, *, within: Path | None = None, model: str = "") -> File
     return replace(_read(values, path.parent, within=within), endpoint=named)
 
 
-def judge_of_file(path: Path) -> JudgeDocument:
-    """Read a judge from an export, or from YAML or JSON of one's own.
+def judge_of_file(path: Path, *, evaluator: str = "", model: str = "") -> FileJudge:
+    """Read a judge from an export, from YAML or JSON of one's own, or from the authors' files of a published evaluator.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of the authors' files.
+    evaluator : str
+        Which one, where the files have several.
+    model : str
+        In place of the one that a published evaluator names.
 
     Raises
     ------
     SpecError
-        Names the file and the field.
+        Names the file and the field; of several evaluators it lists their names.
     OSError
     """
     try:
-        return _read(values_read(path), path.parent).document
+        found = _published_found(path)
+        if found is None:
+            if evaluator:
+                raise SpecError("evaluator", "expected none: the file is one judge.")
+            return _read(values_read(path), path.parent)
+        return judge_read(_chosen(found, evaluator), path if path.is_dir() else path.parent, model=model)
     except SpecError as error:
         where = "" if error.field == str(path) else f"{path}, "
         raise SpecError(f"{where}{error.field}", error.problem) from None
+
+
+def _published_found(path: Path) -> list[FoundJudge] | None:
+    """The judges of a folder, or of one of the authors' files; None where the file is a judge by itself."""
+    if path.is_dir():
+        return judges_found(path)
+    for config in path.parents:
+        if config.name == "config" and (config.parent / "prompts").is_dir():  # LLMBar's, one evaluator a file
+            evaluator = path.relative_to(config).as_posix().removesuffix(".json")
+            return [FoundJudge(evaluator, "llmbar", relpath(config.parent, path.parent), evaluator)]
+    found = list(_found_in(path, path.name)) if path.stat().st_size <= MOST_BYTES else []
+    return None if not found or found[0].form == OWN else found
+
+
+def _chosen(found: list[FoundJudge], evaluator: str) -> FoundJudge:
+    if len(found) == 1 and not evaluator:
+        return found[0]
+    for one in found:
+        if one.name == evaluator:
+            return one
+    names = ", ".join(one.name for one in found[:LISTED])
+    more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
+    said = f"there is no '{evaluator}'" if evaluator else f"there are {len(found)}: say which one"
+    raise SpecError("evaluator", f"{said}. Expected one of {names}{more}.")
 
 
 def values_read(path: Path) -> Any:

@@ -126,6 +126,7 @@ class StandaloneJudge:
         cls,
         path: str | Path,
         *,
+        evaluator: str = "",
         base_url: str = "",
         model: str = "",
         revision: str = "",
@@ -134,10 +135,12 @@ class StandaloneJudge:
         telemetry: Any = None,
         **access: Any,
     ) -> StandaloneJudge:
-        """Read a ``judge.json`` of a site, or a YAML of one's own.
+        """Read a ``judge.json`` of a site, a YAML of one's own, or a published evaluator from its authors' files.
 
         Parameters
         ----------
+        evaluator : str
+            Which one, where the authors' files have several.
         base_url, model, revision : str
             Ask there instead: it is then another judge, with another fingerprint.
         takes_images : bool
@@ -156,7 +159,7 @@ class StandaloneJudge:
         BackendError
             A model cannot be asked.
         """
-        document = judge_of_file(Path(path))
+        document = judge_of_file(Path(path), evaluator=evaluator, model=model).document
         spec = spec_at(document.spec, base_url=base_url, model=model, revision=revision)
         return cls(
             replace(document, spec=spec),

@@ -13,6 +13,7 @@ from typing import ClassVar
 from judges.standalone.commands.judge import (
     FileJudging,
     access_options,
+    evaluator_option,
     judge_from_options,
     mapping_read,
     output_options,
@@ -40,7 +41,11 @@ Exit codes: 0 trusted; 1 not trusted; 2 inconclusive, with the sample size neede
 file, an option or an endpoint is wrong, or a judgment never came."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("judge", type=Path, help="a judge.json of a site, or a YAML of one's own")
+        parser.add_argument(
+            "judge",
+            type=Path,
+            help="a judge.json of a site, a YAML of your own, or a published evaluator's files",
+        )
         parser.add_argument(
             "gold",
             type=Path,
@@ -87,6 +92,7 @@ file, an option or an endpoint is wrong, or a judgment never came."""
         judged.add_argument("--orders", choices=ORDERS, default="both", help="of pairs (default: both)")
         judged.add_argument("--map", action="append", default=[], metavar="COLUMN=FIELD")
         output_options(parser)
+        evaluator_option(judged)
         judged.add_argument("--base-url", default="", help="ask there instead: it is then another judge")
         judged.add_argument("--model", default="", help="ask this model instead: it is then another judge")
         judged.add_argument("--revision", default="", help="of the model")

@@ -321,7 +321,7 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
         yield Stop(name, at(name, study.slug, lease.pk), person)
     resting = enrollment_make(study=study)
     yield Stop("resting", at("rest", study.slug), resting)
-    for name in ("answers", "rest", "changes", "guidelines", "link", "finish"):
+    for name in ("answers", "rest", "changes", "guidelines", "reading", "link", "finish"):
         yield Stop(name, at(name, study.slug), person)
 
 

@@ -24,7 +24,15 @@ lose it; README.md in the folder says what was carried and what was lost.
 Exit codes: 0 it is written; 2 an option is wrong; 3 the judge, or the tool can't carry it."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("judge", type=Path, help="a judge.json of a site, or a YAML of your own")
+        parser.add_argument(
+            "judge",
+            type=Path,
+            help="a judge.json of a site, a YAML of your own, or a published evaluator's files",
+        )
+        parser.add_argument("--evaluator", default="", help="which one, where these files have several")
+        parser.add_argument(
+            "--model", default="", help="in place of the one that a published evaluator names"
+        )
         parser.add_argument("--to", required=True, choices=TARGETS, help="the tool")
         parser.add_argument(
             "--out", required=True, type=Path, help="the folder, which may not hold files yet"
@@ -35,7 +43,7 @@ Exit codes: 0 it is written; 2 an option is wrong; 3 the judge, or the tool can'
         parser.add_argument("--items", type=Path, help="of a rubric: a file of items with its criteria")
 
     def run(self, options: argparse.Namespace) -> int:
-        document = judge_of_file(options.judge)
+        document = judge_of_file(options.judge, evaluator=options.evaluator, model=options.model).document
         if options.out.exists() and (not options.out.is_dir() or any(options.out.iterdir())):
             raise CommandRefusedError(f"{options.out}: expected an empty folder, or none yet.")
         accept = [name.strip() for name in options.accept.split(",") if name.strip()]

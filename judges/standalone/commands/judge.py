@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,13 @@ class _interrupts:  # noqa: N801 (a context)
 def judge_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which judge it is, and how its models are reached."""
     which = parser.add_argument_group("the judge")
-    which.add_argument("--judge", type=Path, help="a judge.json of a site, or a YAML of one's own")
+    which.add_argument(
+        "--judge",
+        type=Path,
+        help="a judge.json of a site, a YAML of your own, or a published evaluator's files: AlpacaEval's, HREF's, "
+        "LLMBar's, MT-bench's or Arena-Hard's",
+    )
+    evaluator_option(which)
     which.add_argument(
         "--strategy", default="", help="in place of a file: how it asks, such as vanilla or cot"
     )
@@ -263,6 +270,11 @@ def judge_options(parser: argparse.ArgumentParser) -> None:
         help="one more field of the judge, such as decoding.temperature=0.7 or params.rules=true",
     )
     access_options(parser)
+
+
+def evaluator_option(parser: Any) -> None:
+    """Add the option that chooses among the judges of the authors' files."""
+    parser.add_argument("--evaluator", default="", help="which one, where published files have several")
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
@@ -331,11 +343,16 @@ def judge_from_options(options: argparse.Namespace) -> JudgeDocument:
             raise CommandRefusedError(
                 "--judge: expected without --strategy, --backend and --set, which are in the file."
             )
-        document = judge_of_file(options.judge)
+        read = judge_of_file(options.judge, evaluator=options.evaluator, model=options.model)
+        document = read.document
+        for note in read.notes:
+            _tell(f"{document.name}: {note}")
         spec = spec_at(
             document.spec, base_url=options.base_url, model=options.model, revision=options.revision
         )
-        if spec.fingerprint() != document.spec.fingerprint():
+        # Authors' files, and some of one's own, say no address: to give one is to complete them.
+        completed = replace(document.spec, endpoint=document.spec.endpoint or spec.endpoint)
+        if spec.fingerprint() != completed.fingerprint():
             _tell(
                 "The judge asks elsewhere than the one in the file, so it is another one "
                 f"({spec.fingerprint()}): what is known of that one's quality need not hold."

@@ -67,7 +67,7 @@ ONLY_ON_PAGES = {
                 "work",
                 "assignment",
             ),
-            *("draft", "skip", "report", "link", "rest", "message", "finish"),
+            *("draft", "skip", "report", "link", "rest", "message", "reading", "finish"),
         )
     },
     "Decisions about annotators": {"annotation:study-person-act", "annotation:study-bonus"},

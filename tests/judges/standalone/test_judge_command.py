@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from judges import Judge
 from judges.backends.mock_server import running_mock_server
 from judges.services.judge_files import judge_of_file
 from judges.standalone.main import main
@@ -312,7 +313,7 @@ def test_a_published_evaluator_runs_from_the_files_of_its_authors(tmp_path):
     (tmp_path / "theirs" / "judge_prompts.jsonl").write_text(json.dumps(PUBLISHED))
     path = tmp_path / "judge.yaml"
     path.write_text("published: {format: fastchat, path: theirs, evaluator: one}\nmodel: mock-longer\n")
-    document = judge_of_file(path)
+    document = judge_of_file(path).document
     assert (document.name, document.spec.strategy, document.spec.model) == (
         "MT-bench one",
         "published",
@@ -331,6 +332,33 @@ def test_a_published_evaluator_runs_from_the_files_of_its_authors(tmp_path):
         path.write_text(f"published: {text}\nmodel: m\n")
         with pytest.raises(SpecError, match=problem):
             judge_of_file(path)
+
+
+def test_the_files_of_the_authors_are_a_judge_by_themselves(tmp_path, capsys):
+    items, out = pairs_write(tmp_path / "pairs.jsonl", 2), tmp_path / "verdicts.jsonl"
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    prompts = theirs / "judge_prompts.jsonl"
+    prompts.write_text(f"{json.dumps(PUBLISHED)}\n{json.dumps(PUBLISHED | {'name': 'two'})}\n")
+    with running_mock_server() as server:
+        at = ("--base-url", server.url, "--model", "mock-longer", "--quiet")
+        assert judged(items, "--judge", prompts, "--out", out, *at) == 3
+        assert "there are 2: say which one. Expected one of one, two." in capsys.readouterr().err
+        assert judged(items, "--judge", theirs, "--evaluator", "three", "--out", out, *at) == 3
+        assert "there is no 'three'. Expected one of one, two." in capsys.readouterr().err
+        assert judged(items, "--judge", theirs, "--evaluator", "two", "--out", out, *at) == 0
+        assert "another one" not in capsys.readouterr().err
+        assert {row["judge"] for row in rows_of(out)} == {"MT-bench two"}
+        prompts.write_text(json.dumps(PUBLISHED))
+        assert judged(items, "--judge", prompts, "--out", tmp_path / "alone.jsonl", *at) == 0
+    assert len(rows_of(tmp_path / "alone.jsonl")) == 4
+    judge = Judge.load(theirs, model="mock-longer", base_url="http://127.0.0.1:9/v1", evaluator="one")
+    assert judge.name == "MT-bench one"
+    judge.close()
+    own = tmp_path / "own.yaml"
+    own.write_text(OWN)
+    with pytest.raises(SpecError, match="expected none: the file is one judge"):
+        judge_of_file(own, evaluator="one")
 
 
 def test_a_judge_of_ones_own_is_a_yaml(tmp_path, capsys):
