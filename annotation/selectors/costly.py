@@ -24,15 +24,7 @@ def counted(key: str, count: Callable[[], T]) -> T:
     A page that many people look at again and again so counts a million rows a few times a minute, while the
     figures of an ordinary study are always those of the moment.
     """
-    found: T | None = cache.get(key)
-    if found is not None:
-        return found
-    began = time.monotonic()
-    value = count()
-    took = time.monotonic() - began
-    if took > QUICK_SECONDS:
-        cache.set(key, value, timeout=max(LEAST_SECONDS, PATIENCE * took))
-    return value
+    return _kept(key, count, quick=QUICK_SECONDS, seconds=lambda took: max(LEAST_SECONDS, PATIENCE * took))
 
 
 def counted_of_version(dataset: Dataset, figure: str, count: Callable[[], T]) -> T:
@@ -43,13 +35,19 @@ def counted_of_version(dataset: Dataset, figure: str, count: Callable[[], T]) ->
     if dataset.is_staged:
         return count()
     key = f"{figure}:dataset:{dataset.pk}:{dataset.created_at.timestamp()}:{dataset.version}"
+    return _kept(key, count, quick=KEPT_SECONDS, seconds=lambda _took: VERSION_SECONDS)
+
+
+def _kept(key: str, count: Callable[[], T], *, quick: float, seconds: Callable[[float], float]) -> T:
+    """The value of `count()`, or the one that is kept; what took longer than `quick` is kept for so many seconds."""
     found: T | None = cache.get(key)
     if found is not None:
         return found
     began = time.monotonic()
     value = count()
-    if time.monotonic() - began > KEPT_SECONDS:
-        cache.set(key, value, timeout=VERSION_SECONDS)
+    took = time.monotonic() - began
+    if took > quick:
+        cache.set(key, value, timeout=seconds(took))
     return value
 
 

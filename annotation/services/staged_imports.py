@@ -143,7 +143,10 @@ def staged_continue(*, name: str, key: str, job: str = "", owner: User | None = 
         )
     claim = uuid.uuid4().hex
     StagedImport.objects.filter(pk=row.pk, is_given_up=False).update(claim=claim, job=job)
-    row.refresh_from_db()  # the process that had it may have stored one more part
+    try:
+        row.refresh_from_db()  # the process that had it may have stored one more part
+    except StagedImport.DoesNotExist:  # or all of it, or someone has removed it
+        return staged_continue(name=name, key=key, job=job, owner=owner)
     if row.claim != claim:
         return staged_continue(name=name, key=key, job=job, owner=owner)
     target = ImportTarget(row.dataset, is_created=True, is_whole=False)

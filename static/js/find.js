@@ -58,7 +58,7 @@
     matches = [];
     here = -1;
     if (words) {
-      const pattern = new RegExp(words.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&").replace(/\s+/g, "\\s+"), "giu");
+      const pattern = new RegExp(words.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/\s+/g, "\\s+"), "giu");
       for (const body of document.querySelectorAll(".response-body")) {
         const known = textOf(body);
         for (const match of known.text.matchAll(pattern)) {

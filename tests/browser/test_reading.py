@@ -187,6 +187,21 @@ def test_words_are_found_in_both_answers(live_server, phone: Page):
     assert answer_of(phone) == {}
 
 
+def test_what_is_looked_for_may_hold_any_sign(live_server, phone: Page):
+    person = long_work("pairwise")
+    Response.objects.filter(text__startswith="Answer 1").update(
+        text="A well-known a/b (c) [d] {e} x^2 $1 a|b q? *"
+    )
+    open_long(phone, live_server, person)
+    press(phone, "/")
+    for words in ("well-known", "a/b (c)", "[d] {e}", "x^2 $1", "a|b q? *"):
+        phone.keyboard.press("Control+a")
+        phone.keyboard.type(words)
+        expect(phone.locator("[data-find-found]")).to_have_text(re.compile(r"^1 of 1"))
+        phone.keyboard.press("Control+a")
+        phone.keyboard.press("Delete")
+
+
 def test_answers_are_shown_as_they_are_written_and_the_choice_stays(live_server, page: Page):
     dataset = dataset_make(pairs=1)
     Response.objects.update(text="Some **bold** words.")

@@ -32,6 +32,7 @@ from annotation.models import (
     Response,
     StagedImport,
 )
+from annotation.services import staged_imports
 from annotation.services.dataset_parts import ImportResult
 from annotation.services.datasets import DatasetImportError, file_hash
 from annotation.services.staged_imports import staged_find, staged_give_up, staged_tidy
@@ -276,6 +277,34 @@ class TestAtOnce:
             load(file, "demo", after=after)
         assert done[0].items == 9
         assert stored("demo") == stored("whole")
+        assert not StagedImport.objects.exists()
+
+    @pytest.mark.parametrize("after_claim", [False, True])
+    def test_an_import_that_is_finished_by_another_just_then_is_unchanged(
+        self, tmp_path, monkeypatch, after_claim
+    ):
+        file = write(tmp_path, items(9))
+        with killed():
+            load(file, "demo", after=killed_at(2))
+        finish = [lambda: load(file, "demo")]
+        find, refresh = staged_imports.staged_find, StagedImport.refresh_from_db
+
+        def found(name):
+            row = find(name)
+            if not after_claim and finish:
+                finish.pop()()
+            return row
+
+        def refreshed(row):
+            if after_claim and finish:
+                finish.pop()()
+            refresh(row)
+
+        monkeypatch.setattr(staged_imports, "staged_find", found)
+        monkeypatch.setattr(StagedImport, "refresh_from_db", refreshed)
+        result = load(file, "demo")
+        assert not finish
+        assert (result.created, result.items_created, result.items_changed) == (False, 0, 0), result
         assert not StagedImport.objects.exists()
 
     def test_many_threads_make_one_dataset(self, tmp_path):
