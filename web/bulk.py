@@ -36,7 +36,9 @@ def keys_take(model: type[Model], n: int) -> Sequence[int]:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
-                "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",
+                # The name is looked up once: as an argument of nextval it would be for each key.
+                "SELECT nextval(name) FROM (SELECT pg_get_serial_sequence(%s, %s)::regclass AS name OFFSET 0)"
+                " AS sequence, generate_series(1, %s)",
                 [connection.ops.quote_name(table), column, n],
             )
             return [key for (key,) in cursor.fetchall()]

@@ -168,7 +168,9 @@ class StagedImport(models.Model):
 class Instruction(models.Model):
     """A prompt given to models. Items that share one move together when intervals are computed."""
 
-    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="instructions")
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.CASCADE, related_name="instructions", db_index=False
+    )
     external_id = models.CharField(max_length=200)
     text = models.TextField()
     context = models.TextField(blank=True)
@@ -255,7 +257,10 @@ class Criterion(models.Model):
 class Response(models.Model):
     """What a system (a model or a person) answered to an instruction."""
 
-    instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="responses")
+    # The constraint is an index that begins with it, as that of an instruction begins with its dataset.
+    instruction = models.ForeignKey(
+        Instruction, on_delete=models.CASCADE, related_name="responses", db_index=False
+    )
     external_id = models.CharField(max_length=200)
     system = models.CharField(max_length=200, blank=True, help_text="Never shown to an annotator.")
     text = models.TextField(blank=True)
@@ -370,7 +375,8 @@ class Item(models.Model):
 class ItemResponse(models.Model):
     """A response at its place in an item: position 0 is the first response in canonical order."""
 
-    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="item_responses")
+    # Its constraint is an index that begins with the item; another one would be written with each row and never read.
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="item_responses", db_index=False)
     response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="item_responses")
     position = models.PositiveSmallIntegerField()
 

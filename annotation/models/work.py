@@ -85,9 +85,12 @@ class Label(models.Model):
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="labels")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="labels")
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, null=True, blank=True, related_name="labels")
+    # Imported labels, by the million, have neither: the indexes of these two, below, leave them out.
+    study = models.ForeignKey(
+        *(Study, models.PROTECT), null=True, blank=True, related_name="labels", db_index=False
+    )
     assignment = models.ForeignKey(
-        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+        *(Assignment, models.PROTECT), null=True, blank=True, related_name="labels", db_index=False
     )
     supersedes = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="superseded_by"
@@ -124,7 +127,9 @@ class Label(models.Model):
         constraints = [
             # One first word per person and item of a study; imports have no assignment and are unique likewise.
             models.UniqueConstraint(
-                fields=["assignment"], condition=Q(supersedes__isnull=True), name="label_first_unique"
+                fields=["assignment"],
+                condition=Q(supersedes__isnull=True, assignment__isnull=False),
+                name="label_first_unique",
             ),
             models.UniqueConstraint(
                 fields=["item", "annotator"],
@@ -140,7 +145,14 @@ class Label(models.Model):
             ),
         ]
 
-        indexes = [models.Index(fields=["study", "annotator"], name="label_by_annotator")]
+        indexes = [
+            models.Index(
+                fields=["study", "annotator"], condition=Q(study__isnull=False), name="label_by_annotator"
+            ),
+            models.Index(
+                fields=["assignment"], condition=Q(assignment__isnull=False), name="label_of_assignment"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"label {self.pk}"

@@ -17,9 +17,10 @@
       element.matches("textarea, select") ||
       (element.matches("input") && !["radio", "checkbox", "button", "submit", "range"].includes(element.type)));
   window.touchstoneKeys = { isOff, typing };
-  const pressesItself = (element, key) =>
-    (key === "enter" || key === " ") && element instanceof HTMLElement && element.matches("a[href], button, summary");
   const visible = (element) => element.checkVisibility?.({ visibilityProperty: true }) ?? element.offsetParent !== null;
+  // Not what has just been closed: it keeps the focus until the next frame, and would swallow the key.
+  const pressesItself = (element, key) =>
+    (key === "enter" || key === " ") && element instanceof HTMLElement && element.matches("a[href], button, summary") && visible(element);
   const usable = (element) =>
     !element.disabled && element.getAttribute("aria-disabled") !== "true" && !element.querySelector("input:disabled");
   const bindings = () => {

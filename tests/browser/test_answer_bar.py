@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Response, Study
+from tests.annotation.kinds import kind_study_make
 from tests.browser.conftest import DESKTOP, PHONE, press
 from tests.browser.work_page import LONG, open_work, radio
 
@@ -64,3 +65,23 @@ def test_what_has_the_focus_is_not_under_the_bar(new_context, live_server, study
     )
     assert link["width"]
     assert link["bottom"] <= bar["top"]
+
+
+def test_enter_submits_in_the_frame_in_which_a_dialog_closes(live_server, page: Page):
+    open_work(page, live_server, kind_study_make("pairwise"))
+    press(page, "a")
+    page.evaluate("document.activeElement.blur()")  # as after a reload: nothing to give the focus back to
+    press(page, "?")
+    expect(page.locator("#keys-dialog")).to_be_visible()
+    # The button in the dialog still has the focus: the browser takes it away when it draws the next frame.
+    held = page.evaluate(
+        """() => {
+            document.querySelector("#keys-dialog [data-close-dialog]").focus();
+            document.getElementById("keys-dialog").close();
+            const focused = document.activeElement;
+            focused.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", code: "Enter", bubbles: true, cancelable: true}));
+            return focused.tagName;
+        }"""
+    )
+    assert held == "BUTTON"
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
