@@ -415,6 +415,7 @@ def _value_reader(
                 strengths=tuple(STRENGTHS),
                 graded=True,
                 response_sets=True,
+                open_names=True,
                 criteria=tuple(builder.criteria),
                 aspects=aspects,
                 several=builder.scheme.several,
