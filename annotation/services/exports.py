@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from annotation.domain.pseudonyms import pseudonym
 from annotation.domain.scales import NOT_APPLICABLE, Scale
 from annotation.kinds import KINDS, kind_of, kinds_with
-from annotation.kinds.dimensions import RULE as DIMENSIONS
 from annotation.kinds.dimensions import Dimension, said_on
 from annotation.kinds.grades import grade_of
 from annotation.kinds.reasonable import KEY
 from annotation.kinds.reasons import reason_words, reasons_of
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Study
 from annotation.models.work import LabelQuerySet
+from annotation.selectors.dimensions import dimensions_asked
 from web.batches import batched
 from web.tables import ColumnType, ExportTable, TableColumn
 
@@ -201,19 +201,7 @@ def _own_columns(
     labels: LabelQuerySet, shape: str
 ) -> tuple[Mapping[str, Sequence[Scale]], Mapping[str, Dimension]]:
     """What only some labels have a column for."""
-    return (criteria_of(labels), dimensions_of(labels)) if shape == "labels" else (EMPTY, NO_DIMENSIONS)
-
-
-def dimensions_of(labels: LabelQuerySet) -> dict[str, Dimension]:
-    """The dimensions beside the overall one that the studies of these labels ask for, by key."""
-    studies = labels.filter(kind__in=kinds_with(DIMENSIONS)).order_by().values("study")
-    asking = Study.objects.filter(pk__in=studies).exclude(dimensions=[]).order_by("pk")
-    found: dict[str, Dimension] = {}
-    for study in asking:
-        for each in study.dimensions_asked:
-            if not each.overall:
-                found.setdefault(each.key, each)
-    return found
+    return (criteria_of(labels), dimensions_asked(labels)) if shape == "labels" else (EMPTY, NO_DIMENSIONS)
 
 
 def criteria_of(labels: LabelQuerySet) -> dict[str, list[Scale]]:

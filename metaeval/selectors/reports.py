@@ -105,10 +105,12 @@ def reports_beside(user: User, report: Report) -> list[Report]:
     return sorted(rows, key=other)
 
 
-def report_latest(user: User, study: Study) -> Report | None:
-    """The newest stored report on a study that this person may read."""
+def report_latest(user: User, study: Study, dimension: str = "") -> Report | None:
+    """The newest stored report on a study that this person may read, overall or on one other dimension."""
     found = reports_visible_to(user).filter(study=study, sweep=None).order_by("-created_at", "-pk")
-    return found.first()
+    if dimension:
+        return found.filter(options__dimension=dimension).first()
+    return found.exclude(options__has_key="dimension").first()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +121,19 @@ class ReportTarget:
     kind: str
     study: str = ""
     words: str = ""
+    dimension: str = ""
 
     @property
     def key(self) -> str:
         """As a form names it."""
+        if self.dimension:
+            return f"study/{self.study}/{self.dimension}"
         return f"study/{self.study}" if self.study else f"dataset/{self.dataset}/{self.kind}"
 
 
 def report_targets(user: User) -> list[ReportTarget]:
     """What this person may report on: each visible dataset, once for each kind of its items, then their
-    studies on it. Three queries.
+    studies on it, each also on its other dimensions. Three queries.
     """
     datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
     kinds: dict[int, list[str]] = defaultdict(list)
@@ -148,4 +153,9 @@ def report_targets(user: User) -> list[ReportTarget]:
             label = Kind(study.kind).label.lower()
             words = f"{study.title} (study {study.slug}, {label})"
             found.append(ReportTarget(dataset.name, study.kind, study.slug, words))
+            found += [
+                ReportTarget(dataset.name, study.kind, study.slug, f"{words}: {each.name}", each.key)
+                for each in study.dimensions_asked
+                if not each.overall
+            ]
     return found
