@@ -100,7 +100,10 @@ class ReasonsField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(
-            **({"widget": forms.Textarea(attrs={"rows": 4, "placeholder": "More accurate\nShorter"})} | kwargs)
+            **(
+                {"widget": forms.Textarea(attrs={"rows": 4, "placeholder": "More accurate\nShorter"})}
+                | kwargs
+            )
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -111,7 +114,9 @@ class ReasonsField(forms.CharField):
     def clean(self, value: Any) -> list[dict[str, str]]:
         lines = [line for line in map(_line, super().clean(self.prepare_value(value)).splitlines()) if line]
         if len(lines) > MAX_REASONS:
-            raise forms.ValidationError(f"At most {MAX_REASONS} reasons can be offered; these are {len(lines)}.")
+            raise forms.ValidationError(
+                f"At most {MAX_REASONS} reasons can be offered; these are {len(lines)}."
+            )
         for place, line in enumerate(lines):
             if len(line) > MAX_WORDS:
                 raise forms.ValidationError(f"Reason {place + 1} is longer than {MAX_WORDS} characters.")

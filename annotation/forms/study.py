@@ -311,7 +311,11 @@ class StudyForm(forms.ModelForm[Study]):
 
     def dimension_rows_to_fill(self) -> list[DimensionRow]:
         """The rows of the editor; of a study whose dimensions are fixed, these alone."""
-        return self.dimension_rows if "dimensions" in self.locked else dimension_rows_to_fill(self.dimension_rows)
+        return (
+            self.dimension_rows
+            if "dimensions" in self.locked
+            else dimension_rows_to_fill(self.dimension_rows)
+        )
 
     # --- checking ------------------------------------------------------------------------------------------------
 

@@ -97,9 +97,7 @@ class Pairwise(ItemKind):
 
     def validate(self, value: object, rules: ValueRules) -> Value:
         asked = rules.dimensions or rules.open_names
-        given = field_of(
-            value, "choice", [*_beside(rules), *extras(rules), *([DIMENSIONS] if asked else [])]
-        )
+        given = field_of(value, "choice", [*_beside(rules), *extras(rules), *([DIMENSIONS] if asked else [])])
         pair = _answer(given, rules)
         if (answers := given.get(KEY)) is not None:
             pair[KEY] = set_checked(_as_fields(answers), self._answers(rules), _field(pair))

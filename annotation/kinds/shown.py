@@ -119,8 +119,8 @@ class ShownItem:
     """Everything that a page may show of an item, in the order in which one person sees it.
 
     With `is_plain` no response is rendered as Markdown: one of them is too long for it, or all texts together are, and
-    layout must favour none. With `several` more than one category may be chosen. `dimensions` and `reasons` are those of
-    the study.
+    layout must favour none. With `several` more than one category may be chosen. `dimensions` and `reasons` are
+    those of the study.
     """
 
     kind: str

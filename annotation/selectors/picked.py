@@ -39,8 +39,8 @@ class ReasonRow:
 
 @dataclass(frozen=True, slots=True)
 class ReasonsSoFar:
-    """The labels of a study that were asked for reasons. Columns are the systems whose response was preferred, and ties;
-    of items with one response the systems that wrote it. That of ties is empty.
+    """The labels of a study that were asked for reasons. Columns are the systems whose response was preferred, and
+    ties, whose name is empty; of items with one response the systems that wrote it.
     """
 
     labels: int = 0
@@ -71,7 +71,9 @@ def _read(study: Study, offered: Sequence[Reason]) -> ReasonsSoFar:
     columns = ("item_id", "item__instruction_id", "choice", "probability", "value")
     found = [
         (item, same.get(instruction, instruction), choice, chance, picked)
-        for item, instruction, choice, chance, value in labels.values_list(*columns).iterator(chunk_size=5_000)
+        for item, instruction, choice, chance, value in labels.values_list(*columns).iterator(
+            chunk_size=5_000
+        )
         if (picked := reasons_of(value)) is not None
     ]
     if not found:

@@ -188,7 +188,9 @@ def _rating_columns(key: str, scales: Sequence[Scale]) -> Iterator[TableColumn]:
 def _dimension_columns(dimension: Dimension) -> Iterator[TableColumn]:
     name = dimension.name
     yield TableColumn(
-        f"{DIMENSION}{dimension.key}", "integer", f"Choice on {name}: 1 or 2 = this response is better, 0 = tie."
+        f"{DIMENSION}{dimension.key}",
+        "integer",
+        f"Choice on {name}: 1 or 2 = this response is better, 0 = tie.",
     )
     yield TableColumn(
         f"{DIMENSION_GRADE}{dimension.key}",
@@ -319,7 +321,9 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
         "reasonable": value.get(KEY),
         "dimensions": dict(said_on(value)) or None,
         "reasons": reasons,
-        "reason_words": None if reasons is None else reason_words(reasons, study.reasons_offered if study else ()),
+        "reason_words": None
+        if reasons is None
+        else reason_words(reasons, study.reasons_offered if study else ()),
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,
         "adjudicated": about.adjudicated.get((read["study_id"], read["item_id"])),

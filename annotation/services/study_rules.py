@@ -157,7 +157,8 @@ def _check_dimensions(study: Study) -> None:
         raise StudyRuleError("dimensions", "only pairs are compared on several dimensions")
     if study.response_sets:
         raise StudyRuleError(
-            "response_sets", "a response set is of one question; leave out the dimensions or the response sets"
+            "response_sets",
+            "a response set is of one question; leave out the dimensions or the response sets",
         )
 
 

@@ -238,7 +238,11 @@ def _labels(
     labels = labels_counted(dataset, kind.name, study, reader)
     more = _more_of_pairs(labels) if kind.scale == "preference" and not dimension else {}
     columns = (
-        "item_id", "annotator_id", "value" if dimension else kind.column, "annotator__is_simulated", "pk"
+        "item_id",
+        "annotator_id",
+        "value" if dimension else kind.column,
+        "annotator__is_simulated",
+        "pk",
     )
     rows = labels.values_list(*columns, "study__slug", "annotator__external_id")
     numbers: dict[int, int] = {}

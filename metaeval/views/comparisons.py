@@ -79,9 +79,7 @@ def comparison_page(
         kept = kept_of(
             request,
             [dataset],
-            asked_of(
-                sweep, dataset, DEFAULT_KIND, verdict=form.asked(), preset=preset, dimension=dimension
-            ),
+            asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked(), preset=preset, dimension=dimension),
             sweep.judge_ids,
         )
     if kept is not None:

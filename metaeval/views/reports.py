@@ -129,7 +129,11 @@ def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str |
     wanted = (
         target
         for target in targets
-        if ((target.study, target.dimension) == (study, dimension) if study else target.dataset == name and not target.study)
+        if (
+            (target.study, target.dimension) == (study, dimension)
+            if study
+            else target.dataset == name and not target.study
+        )
     )
     return next((target.key for target in wanted), None)
 
