@@ -60,8 +60,11 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
 
 def _point_options(study: Study, chosen: str, prefix: str) -> tuple[PointOption, ...]:
     """The answers of a study's scale as buttons; on 3 points their keys are letters alone."""
+    points = list(study.kind_info.points(_rules(study)))
+    if not study.strengths and points[-1].both_bad:  # among the answers between A and B
+        points.insert(-2, points.pop())
     found = []
-    for place, point in enumerate(study.kind_info.points(_rules(study)), start=1):
+    for place, point in enumerate(points, start=1):
         side = "bad" if point.both_bad else point.letter.lower() or "tie"
         is_weakest = bool(point.letter) and point.strength in ("", *study.strengths[:1])
         further = {"tie": "t", "bad": "x"}.get(side) or (side if is_weakest else "")

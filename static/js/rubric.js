@@ -98,8 +98,10 @@
     // What else is reasonable is asked here, too: Enter and J lead on.
     if (part.querySelector("[data-also]")) return;
     const next = nextOpen(part);
-    // After the key has put the focus on what it pressed.
-    queueMicrotask(() => (next ? go(next) : announceDone()));
+    const lead = () => (next ? go(next) : announceDone());
+    // After the key has put the focus on what it pressed; of a tap after the browser has said that there is a choice.
+    if (event.isTrusted) setTimeout(lead);
+    else queueMicrotask(lead);
   });
   const announceDone = () => {
     const announcer = document.querySelector("[data-announcer]");

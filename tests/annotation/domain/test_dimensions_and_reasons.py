@@ -49,7 +49,10 @@ def test_a_study_lists_dimensions_one_of_them_overall():
     [
         ({}, "expected a list"),
         ([OVERALL], "expected at least 2, found 1"),
-        ([OVERALL, *({"key": f"k{n}", "name": f"N{n}"} for n in range(MAX_DIMENSIONS))], "at most 8, found 9"),
+        (
+            [OVERALL, *({"key": f"k{n}", "name": f"N{n}"} for n in range(MAX_DIMENSIONS))],
+            "at most 8, found 9",
+        ),
         ([FACTUAL, STYLE], "one that is the overall one, found none"),
         ([OVERALL, STYLE | {"overall": True}], "one that is the overall one, found 2"),
         ([OVERALL, FACTUAL, FACTUAL], r"\[2\].key: 'factual' is the key of an earlier"),
@@ -104,7 +107,10 @@ def test_a_value_has_an_answer_on_each_dimension_in_the_order_of_the_study():
         ({"choice": 1, "dimensions": [1]}, "dimensions"),
         ({"choice": 1, "dimensions": {"factual": {"choice": 1}}}, "dimensions.style"),
         (WHOLE | {"dimensions": WHOLE["dimensions"] | {"depth": {"choice": 1}}}, "dimensions.depth"),
-        (WHOLE | {"dimensions": {"factual": {"choice": 3}, "style": {"choice": 1}}}, "dimensions.factual.choice"),
+        (
+            WHOLE | {"dimensions": {"factual": {"choice": 3}, "style": {"choice": 1}}},
+            "dimensions.factual.choice",
+        ),
         (
             WHOLE | {"dimensions": {"factual": {"choice": 1, "strength": "much"}, "style": {"choice": 1}}},
             "dimensions.factual.strength",
@@ -159,7 +165,10 @@ def test_the_order_shown_is_undone_on_every_dimension():
     shown = {
         "choice": 1,
         "strength": "much",
-        "dimensions": {"factual": {"choice": 2, "strength": "slightly"}, "style": {"choice": 0, "both_bad": True}},
+        "dimensions": {
+            "factual": {"choice": 2, "strength": "slightly"},
+            "style": {"choice": 0, "both_bad": True},
+        },
     }
     canonical = to_canonical("pairwise", shown, [1, 0])
     assert canonical["choice"] == 2

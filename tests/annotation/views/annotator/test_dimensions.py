@@ -1,4 +1,4 @@
-"""Studies of pairs on several dimensions, and reasons of every kind: the page, what is stored, drafts, changes, experts."""
+"""Pairs on several dimensions, and reasons of every kind: the page, what is stored, drafts, changes, experts."""
 
 import re
 
@@ -122,7 +122,10 @@ def test_a_draft_keeps_every_answer():
     draft = url("draft", study, lease.pk)
     assert browser.post(draft, {"dimension-style": "0", "reason-short": "yes"}).status_code == 204
     html = browser.get(page_of(study, lease)).content.decode()
-    assert re.findall(r'id="([a-z-]+(?:tie|[0-9]))"[^>]* checked', html) == ["dimension-style-tie", "reason-2"]
+    assert re.findall(r'id="([a-z-]+(?:tie|[0-9]))"[^>]* checked', html) == [
+        "dimension-style-tie",
+        "reason-2",
+    ]
 
 
 def test_an_answer_is_read_and_changed_dimension_by_dimension():
@@ -152,7 +155,7 @@ def test_nobody_answers_for_another():
 @pytest.mark.django_db(transaction=True)
 def test_two_changes_at_once_leave_one_that_stands():
     study, browser, lease = on_dimensions(preference_points=3)
-    browser.post(page_of(study, lease), {name: "1" for name in ON_ALL}, follow=True)
+    browser.post(page_of(study, lease), dict.fromkeys(ON_ALL, "1"), follow=True)
     done = Assignment.objects.get(pk=lease.pk)
 
     def change(choice):
