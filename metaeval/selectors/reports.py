@@ -50,7 +50,10 @@ def leaders_of(user: User, dataset_ids: Sequence[int]) -> dict[int, Leader]:
     ranked by, and one for each place that a leader has among the judges of its report.
     """
     reports = (
-        reports_visible_to(user).filter(dataset__in=dataset_ids, content__primary__isnull=False).order_by()
+        reports_visible_to(user)
+        .filter(dataset__in=dataset_ids, content__primary__isnull=False)
+        .exclude(options__has_key="dimension")  # who leads on style leads there alone
+        .order_by()
     )
     newest: dict[int, tuple[int, str]] = {}
     rows = reports.exclude(content__primary="").values_list("pk", "dataset", "content__primary")
@@ -99,8 +102,9 @@ def reports_beside(user: User, report: Report) -> list[Report]:
     kind = report.options.get("kind", DEFAULT_KIND)
 
     def other(one: Report) -> bool:
-        subject = one.study_id, one.sweep_id, one.options.get("kind", DEFAULT_KIND)
-        return subject != (report.study_id, report.sweep_id, kind)
+        of_kind, on = one.options.get("kind", DEFAULT_KIND), one.options.get("dimension", "")
+        subject = one.study_id, one.sweep_id, of_kind, on
+        return subject != (report.study_id, report.sweep_id, kind, report.options.get("dimension", ""))
 
     return sorted(rows, key=other)
 
