@@ -45,7 +45,7 @@
     (event) => {
       if (event.key !== "Enter" || event.target.matches?.("textarea, summary, button, a") || document.querySelector("dialog[open]")) return;
       const first = document.querySelector("form[data-annotate] [data-reason]:invalid");
-      const others = [...(first?.form.elements ?? [])].some((input) => input !== first && input.matches("input:invalid"));
+      const others = [...(first?.form.elements ?? [])].some((input) => input !== first && input.matches(":is(input, select, textarea):invalid"));
       if (!first || others) return;
       event.preventDefault();
       first.focus({ focusVisible: true });

@@ -23,7 +23,7 @@ DIMENSIONS = [
     {"key": "all", "name": "Overall", "definition": "", "overall": True},
     {"key": "factual", "name": "Factual accuracy", "definition": "Fewer false statements.", "overall": False},
 ]
-REASONS = [{"key": "short", "words": "Shorter"}, {"key": "more-accurate", "words": "More accurate"}]
+REASONS = [{"key": "shorter", "words": "Shorter"}, {"key": "more-accurate", "words": "More accurate"}]
 ROWS = {
     "dimensions-0-name": "Overall",
     "dimensions-1-name": "Factual  accuracy",
@@ -182,7 +182,7 @@ def study_of(owner, *, asks=True):
                     {"choice": 2, "strength": "much"} if place == 1 else {"choice": 1, "strength": "slightly"}
                 )
                 value |= {"strength": "much", "dimensions": {"factual": other}}
-                value["reasons"] = ["short"] if place < 2 else []
+                value["reasons"] = ["shorter"] if place < 2 else []
             Label.objects.create(
                 item=item, annotator=person, study=study, kind="pairwise", value=value, choice=1
             )
@@ -257,7 +257,7 @@ class TestStudyPage:
                 annotator=annotator_make(),
                 study=study,
                 kind=kind,
-                value=value | {"reasons": ["short"]},
+                value=value | {"reasons": ["shorter"]},
             )
         found = reasons_so_far(study)
         assert found.rows[0].labels == 2
