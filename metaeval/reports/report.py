@@ -186,6 +186,12 @@ class ReportContent:
         return figures.under(self.options.get("preset", ""))
 
     @property
+    def about(self) -> str:
+        """The title of what it is about: of its study, else of its dataset, and the dimension."""
+        title = str((self.study or self.dataset)["title"])
+        return f"{title}: {self.dimension['name']}" if self.dimension else title
+
+    @property
     def published(self) -> PublishedConvention | None:
         """The convention of a paper that it was asked for."""
         return FIGURES[self.kind].published.get(self.options.get("preset", ""))
