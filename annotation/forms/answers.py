@@ -57,9 +57,10 @@ def dimension_rows_read(data: Mapping[str, str]) -> list[DimensionRow]:
 
 
 def dimension_rows_to_fill(rows: Sequence[DimensionRow]) -> list[DimensionRow]:
-    """The rows with empty ones after them."""
+    """The rows with empty ones after them; where there are none, the first one is to be the overall one."""
     wanted = min(MAX_DIMENSIONS, max(LEAST_ROWS, len(rows) + SPARE_ROWS))
-    return [*rows, *(DimensionRow(number) for number in range(len(rows), wanted))]
+    empty = range(len(rows), wanted)
+    return [*rows, *(DimensionRow(number, overall=not rows and number == 0) for number in empty)]
 
 
 def dimensions_of(rows: Sequence[DimensionRow]) -> list[dict[str, Any]]:
