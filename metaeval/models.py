@@ -111,6 +111,13 @@ class ReportJob(models.Model):
     preset = models.CharField(
         max_length=40, blank=True, help_text="The paper whose figures stand beside the others."
     )
+    dimension = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of pairs: the key of the dimension, empty for the overall one.",
+    )
     page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
     asked = models.JSONField(default=dict, blank=True)
     key = models.CharField(max_length=64, blank=True)

@@ -9,6 +9,15 @@ from django.db.models import Field, QuerySet
 from django.utils import timezone
 
 from annotation.domain.planning import Plan, study_plan
+from annotation.forms.answers import (
+    DimensionRow,
+    ReasonsField,
+    dimension_rows_of,
+    dimension_rows_read,
+    dimension_rows_to_fill,
+    dimensions_of,
+    dimensions_problem,
+)
 from annotation.forms.eligibility import (
     QuestionRow,
     problem_of,
@@ -121,6 +130,8 @@ class StudyForm(forms.ModelForm[Study]):
     )
     # Carries what is wrong with the rows of the editor, which are no fields of their own.
     eligibility = forms.CharField(required=False, disabled=True, label="Questions about the person")
+    dimensions = forms.CharField(required=False, disabled=True, label="Dimensions")
+    reasons = ReasonsField(required=False)
     passthrough = NamesField(required=False, max_length=1500)
     check_rate = PercentField()
     repeat_rate = PercentField()
@@ -170,6 +181,11 @@ class StudyForm(forms.ModelForm[Study]):
         self.question_rows: list[QuestionRow] = (
             rows_read(self.data) if self.is_bound else rows_of(self.instance.eligibility or [])
         )
+        is_typed = self.is_bound and "dimensions" not in self.locked
+        self.dimension_rows: list[DimensionRow] = (
+            dimension_rows_read(self.data) if is_typed else dimension_rows_of(self.instance.dimensions or [])
+        )
+        self.fields["reasons"].stored = self.instance.reasons or []  # type: ignore[attr-defined]
 
     # --- what is offered -------------------------------------------------------------------------------------
 
@@ -293,6 +309,14 @@ class StudyForm(forms.ModelForm[Study]):
     def question_rows_to_fill(self) -> list[QuestionRow]:
         return rows_to_fill(self.question_rows)
 
+    def dimension_rows_to_fill(self) -> list[DimensionRow]:
+        """The rows of the editor; of a study whose dimensions are fixed, these alone."""
+        return (
+            self.dimension_rows
+            if "dimensions" in self.locked
+            else dimension_rows_to_fill(self.dimension_rows)
+        )
+
     # --- checking ------------------------------------------------------------------------------------------------
 
     def clean(self) -> dict[str, Any]:
@@ -306,6 +330,8 @@ class StudyForm(forms.ModelForm[Study]):
         self._check_test(data)
         if problem := problem_of(self.question_rows):
             self.add_error("eligibility", problem)
+        if "dimensions" in self.rules_asked() and (problem := dimensions_problem(self.dimension_rows)):
+            self.add_error("dimensions", problem)
         deadline = data.get("closes_at")
         if "closes_at" in self.changed_data and deadline is not None and deadline <= timezone.now():
             self.add_error("closes_at", "This time is in the past.")
@@ -327,6 +353,8 @@ class StudyForm(forms.ModelForm[Study]):
         drop(*((of_kinds | {"submit_on_choice", "show_differences"}) - asks))
         if not data.get("ask_comment"):
             drop("require_comment")
+        if not data.get("reasons"):
+            drop("require_reason")
         if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
             drop("tie_policy")
         if data.get("sampling") != ItemSampling.LENGTH_BALANCED:
@@ -394,8 +422,11 @@ class StudyForm(forms.ModelForm[Study]):
 
     def rules(self) -> dict[str, Any]:
         """The columns that the services may set, without what is locked."""
-        left_out = {"dataset", "nonce", *self.locked}
+        left_out = {"dataset", "nonce", "dimensions", *self.locked}
         rules = {name: value for name, value in self.cleaned_data.items() if name not in left_out}
+        if "dimensions" not in self.locked:
+            asked = "dimensions" in self.rules_asked()
+            rules["dimensions"] = dimensions_of(self.dimension_rows) if asked else []
         return rules | {"eligibility": questions_of(self.question_rows)}
 
     def show_rule(self, field: str, message: str) -> None:

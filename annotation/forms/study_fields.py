@@ -73,6 +73,8 @@ LABELS = {
     "tie_policy": "Ties",
     "preference_points": "Scale of preference",
     "response_sets": "Ask for response sets",
+    "reasons": "Reasons to pick from",
+    "require_reason": "Require a reason",
     "ask_comment": "Offer a comment with every answer",
     "require_comment": "Require the comment",
     "submit_on_choice": "Submit when an answer is chosen",
@@ -127,6 +129,12 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "preference_points": "Without ties, one point fewer. From 5 points on, reports have figures of graded preferences.",
     "response_sets": "Annotators also mark every other answer that they find reasonable. Reports then score judges "
     "against these sets.",
+    "dimensions": "Ask the same comparison on several dimensions, each on the scale above. The overall one is the "
+    "label's choice, which gold answers, hidden checks and all figures use; the study page and reports also show the "
+    "others, one at a time. Leave all rows empty to ask one question.",
+    "reasons": "Short reasons that annotators can pick beside an answer, one per line, up to 12. If empty, none are "
+    "offered.",
+    "require_reason": "Nobody can submit without picking at least one.",
     "ask_comment": "A short text that says why.",
     "require_comment": "Nobody can submit without one.",
     "submit_on_choice": "One key or tap an item. Annotators can undo it.",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotation.kinds import KINDS, AnswerError, Value, ValueRules, kind_of
+from annotation.kinds.reasons import REASONS, is_reason_field, picked
 from annotation.models import Study
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -44,7 +45,8 @@ def draft_fields(data: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     left = MAX_DRAFT
     for name in data:
-        if name not in FIELDS and not any(kind.has_field(name) for kind in KINDS.values()):
+        is_own = name in FIELDS or is_reason_field(name)
+        if not is_own and not any(kind.has_field(name) for kind in KINDS.values()):
             continue
         text = _tidy(data[name])[: MAX_COMMENT if name == "comment" else 100]
         left -= len(name) + len(text)
@@ -71,11 +73,16 @@ class WorkForm:
         What is asked for.
     data
         The fields as sent, names as in `draft_fields`, or None for a form that was not sent.
+    value_only
+        The page asks for no comment and no reasons.
     """
 
-    def __init__(self, study: Study, rules: ValueRules, data: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, study: Study, rules: ValueRules, data: Mapping[str, Any] | None, *, value_only: bool = False
+    ) -> None:
         self.study = study
         self.rules = rules
+        self.value_only = value_only
         self.data: Mapping[str, Any] = {} if data is None else data
         self.is_bound = data is not None
         self.error: ErrorText = ErrorText("")
@@ -87,7 +94,9 @@ class WorkForm:
             return False
         try:
             self.shown_value = kind_of(self.rules.kind).read(self.text, self.rules)
-            self._check_comment()
+            if not self.value_only:
+                self._read_reasons()
+                self._check_comment()
         except AnswerError as error:
             self.error = ErrorText(str(error), field=error.field, anchor=error.anchor)
         return not self.error
@@ -122,6 +131,14 @@ class WorkForm:
     @property
     def active_time(self) -> int | None:
         return milliseconds(self.data.get("active_ms"))
+
+    def _read_reasons(self) -> None:
+        if not self.rules.reasons:
+            return
+        found = picked(self.text, self.rules.reasons)
+        if self.study.require_reason and not found:
+            raise AnswerError("Pick at least one reason.", field=REASONS, anchor="reason-1")
+        self.shown_value[REASONS] = found
 
     def _check_comment(self) -> None:
         if self.study.require_comment and not self.comment:

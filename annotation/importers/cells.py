@@ -13,7 +13,7 @@ from annotation.importers.chat import read_turns
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import Origin, Turns, Value
 from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
-from annotation.kinds import ValueRules, kind_of, validate_value
+from annotation.kinds import ValueRules, kind_of, raw_value, validate_value
 from annotation.kinds.grades import BETWEEN
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
@@ -260,7 +260,7 @@ def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
     """
     bare = not isinstance(raw, dict)
     try:
-        return validate_value(_whole_numbers(kind_of(rules.kind).raw(raw, rules)), rules)
+        return validate_value(_whole_numbers(raw_value(raw, rules)), rules)
     except LabelValueError as error:
         row.fail(
             field if bare or error.field in ("value", field) else f"{field}.{error.field}", error.message

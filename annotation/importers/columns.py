@@ -21,6 +21,7 @@ from annotation.importers.fields import (
     ANNOTATOR,
     CHOSEN,
     DECLARATIONS,
+    DIMENSION,
     JUDGE,
     KEEP,
     LABEL,
@@ -30,6 +31,7 @@ from annotation.importers.fields import (
     PREFERENCE,
     RATING,
     REASONABLE,
+    REASONS,
     REJECTED,
     is_field,
     is_field_of_format,
@@ -41,6 +43,7 @@ from annotation.importers.rows import Row, close_name
 from annotation.importers.tables import Table
 from annotation.importers.turns import turns_apart
 from annotation.kinds import DEFAULT_KIND, KINDS
+from annotation.kinds.dimensions import DIMENSIONS
 
 TIES = (0, 1.5)
 USUAL: Mapping[str, str] = {
@@ -245,7 +248,7 @@ def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
             if data.get(field) is not None and value is not None:
                 row.fail(column, f"expected one column for {field}; {quoted(named[field])} is it already.")
             if field not in data or value is not None:
-                cell = answers_listed(value) if field == REASONABLE else value
+                cell = answers_listed(value) if field in (REASONABLE, REASONS) else value
                 data[field], named[field] = mapping.meaning(row, column, cell), column
     if kept or not data.keys() <= set(DECLARATIONS):
         _constants(row, data, named, mapping)
@@ -255,7 +258,7 @@ def mapped(row: Row, fields: Mapping[str, str], mapping: TableMapping) -> Row:
     if kept:
         data["metadata"] = {**renamed.mapping("metadata"), **kept}
     _ratings(data, named)
-    if data.keys() & set(MAPPED):
+    if data.keys() & set(MAPPED) or any(field.startswith(DIMENSION) for field in data):
         _chosen(renamed, data, named)
         _preference(renamed, data, named)
     return renamed
@@ -338,8 +341,8 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
     judge = None if data.get(JUDGE) is None else row.identifier(JUDGE)
     stated = data.get(PREFERENCE)
     value, field = data.get(LABEL), LABEL
-    reasonable = data.get(REASONABLE)
-    for name in (ANNOTATOR, JUDGE, PREFERENCE, LABEL, REASONABLE):
+    beside = _beside_label(data)
+    for name in (ANNOTATOR, JUDGE, PREFERENCE, LABEL):
         data.pop(name, None)
     if value is not None and annotator is None:
         row.fail(LABEL, "expected an annotator beside a label, found none.")
@@ -347,17 +350,18 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         value, field = (0 if stated in TIES else stated), PREFERENCE
         if isinstance(stated, float) and 1 < stated < 2 and stated not in TIES:
             value = {PREFERENCE: stated}
-    if reasonable is not None:
+    for field, (member, said) in beside.items():
         if value is None or annotator is None:
-            row.fail(REASONABLE, "expected a label of an annotator beside it, found none.")
-        value = _with_set(row, data, value, reasonable)
+            row.fail(field, "expected a label of an annotator beside it, found none.")
+        value = _with_member(row, data, value, field, member, said)
     if value is None:
         return
     if annotator is not None:
         flat = f"annotator:{annotator}"
         data[flat] = value
         named[flat] = named.get(field, field)
-        named[f"{flat}.{REASONABLE}"] = named.get(REASONABLE, REASONABLE)
+        for field, (member, _) in beside.items():
+            named[f"{flat}.{member}"] = named[f"{flat}.{member}.choice"] = named.get(field, field)
     elif judge is not None:
         verdict = {"judge": judge, "value": value}
         data["verdicts"] = [*row.items("verdicts"), verdict]
@@ -369,14 +373,33 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         named["gold"] = named.get(field, field)
 
 
-def _with_set(row: Row, data: Mapping[str, Any], value: Any, reasonable: Any) -> dict[str, Any]:
-    """A label with its response set."""
-    if isinstance(value, dict):
-        return {**value, REASONABLE: reasonable}
-    kind = KINDS.get(str(data.get("kind") or DEFAULT_KIND))
-    if kind is None or not kind.bare_field:
-        row.fail(REASONABLE, f"expected a label that is an object beside it, found {quoted(value)}.")
-    return {kind.bare_field: value, REASONABLE: reasonable}
+def _beside_label(data: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """What stands beside a label in columns of its own, taken out of the row: by field the member of a value, of a
+    dimension "dimensions.KEY", and what is said.
+    """
+    found = {}
+    for field in [name for name in data if name in (REASONABLE, REASONS) or name.startswith(DIMENSION)]:
+        said = data.pop(field)
+        if said is not None:
+            key = field.removeprefix(DIMENSION)
+            found[field] = (f"{DIMENSIONS}.{key}" if key != field else field), said
+    return found
+
+
+def _with_member(
+    row: Row, data: Mapping[str, Any], value: Any, field: str, member: str, said: Any
+) -> dict[str, Any]:
+    """A label with what stands beside it."""
+    if not isinstance(value, dict):
+        kind = KINDS.get(str(data.get("kind") or DEFAULT_KIND))
+        if kind is None or not kind.bare_field:
+            row.fail(field, f"expected a label that is an object beside it, found {quoted(value)}.")
+        value = {kind.bare_field: value}
+    name, dot, key = member.partition(".")
+    if not dot:
+        return {**value, name: said}
+    others = value.get(name) if isinstance(value.get(name), dict) else {}
+    return {**value, name: {**others, key: 0 if said in TIES else said}}
 
 
 def answers_listed(cell: Any) -> Any:

@@ -52,11 +52,16 @@ CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
 ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
 REASONABLE = "reasonable"
 """The column holds every answer that the annotator of the row finds reasonable."""
+REASONS = "reasons"
+"""The column holds the keys of the reasons that the annotator of the row picked."""
 OF_COLUMN = ("annotator:", "judge:")
 """The column holds the labels of one annotator or the verdicts of one judge, whose name is that of the column."""
 RATING = "rating:"
 """The column holds ratings on the criterion whose key follows; alone, on the one with the name of the column."""
-MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE, REASONABLE)
+DIMENSION = "dimension:"
+"""The column holds the label of the row's annotator on the dimension whose key follows; alone, on the one with the name
+of the column."""
+MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE, REASONABLE, REASONS)
 """Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
 FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -96,6 +101,8 @@ FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (ANNOTATOR, "Annotator of the row"),
             (LABEL, "Label of this annotator"),
             (REASONABLE, "Reasonable answers beside the label"),
+            (DIMENSION, "Label on another dimension"),
+            (REASONS, "Reasons beside the label"),
             (JUDGE, "Judge of the preference"),
             (RATING, "Ratings on one criterion"),
             ("labels", "List of labels"),
@@ -122,6 +129,8 @@ def of_column(field: str, column: str) -> str:
     """The field of a column; of those that end in a colon, with the name of the column after it."""
     if field == RATING:
         return f"{RATING}{criterion_key(column)}"
+    if field == DIMENSION:
+        return f"{DIMENSION}{criterion_key(column).lower().lstrip('_')[:40] or 'dimension'}"
     return f"{field}{column}" if field in OF_COLUMN else field
 
 
@@ -138,9 +147,8 @@ def is_field_of_format(name: str) -> bool:
 
 def is_field(name: str) -> bool:
     """Whether a column can be this."""
-    return (
-        name in (KEEP, LEAVE_OUT, *MAPPED, *OF_COLUMN) or is_field_of_format(name) or name.startswith(RATING)
-    )
+    is_own = name in (KEEP, LEAVE_OUT, *MAPPED, *OF_COLUMN) or name.startswith((RATING, DIMENSION))
+    return is_own or is_field_of_format(name)
 
 
 def suggested_field(name: str) -> str:

@@ -37,12 +37,14 @@ from annotation.importers.criteria import read_criteria
 from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, quoted
 from annotation.importers.fields import (
     DECLARATIONS,
+    DIMENSION,
     LABEL,
     NAMES,
     NESTED,
     PREFERENCE,
     RATING,
     REASONABLE,
+    REASONS,
     VALUE,
     is_field_of_format,
 )
@@ -69,6 +71,7 @@ from annotation.importers.rows import (
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
+from annotation.kinds.dimensions import DIMENSIONS
 from annotation.kinds.grades import BETWEEN, STRENGTHS, probability_given
 
 INSTRUCTIONS = "instructions"
@@ -84,7 +87,9 @@ COLUMNS = ColumnTypes(
     required=("instruction",),
     json=lambda name: name in NESTED,
     value=lambda name: (
-        VALUE.match(name) is not None or name in (LABEL, PREFERENCE, REASONABLE) or name.startswith(RATING)
+        VALUE.match(name) is not None
+        or name in (LABEL, PREFERENCE, REASONABLE, REASONS)
+        or name.startswith((RATING, DIMENSION))
     ),
     text=lambda name: name.startswith("response_"),
 )
@@ -415,6 +420,7 @@ def _value_reader(
                 strengths=tuple(STRENGTHS),
                 graded=True,
                 response_sets=True,
+                open_names=True,
                 criteria=tuple(builder.criteria),
                 aspects=aspects,
                 several=builder.scheme.several,
@@ -468,6 +474,8 @@ def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: Va
         value = read_value(cell.row, cell.field, cell.value, rules)
     elif cell.by_scores:
         value = read_scored(cell.row, scores, rules)
+    if value is not None and (beside := [name for name in (DIMENSIONS, REASONS) if name in value]):
+        cell.row.fail(f"{cell.field}.{beside[0]}", "expected it of labels alone: a judge gives one verdict.")
     if cell.probability is not None and "choice" not in (value or {}):
         cell.row.fail("probability", f"expected it of pairs alone; the item is of kind {rules.kind}.")
     probability = probability_given(cell.value) if cell.probability is None else cell.probability

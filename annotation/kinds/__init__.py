@@ -4,7 +4,7 @@ A new kind is a subclass of `ItemKind` that is registered here, and a template `
 `docs/architecture.md` shows how.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from annotation.domain.errors import LabelValueError
 from annotation.kinds.answer_ranking import AnswerRanking
@@ -13,7 +13,16 @@ from annotation.kinds.checklist import Checklist
 from annotation.kinds.classification import Classification
 from annotation.kinds.importance import Importance
 from annotation.kinds.pairwise import Pairwise
+from annotation.kinds.reasons import (
+    REASONS,
+    field_of_reason,
+    reason_fields,
+    reasons_checked,
+    with_reasons,
+    without_reasons,
+)
 from annotation.kinds.rubric import Rubric
+from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import DEFAULT_KIND, Stored, Value, ValueRules
 
 KINDS: dict[str, ItemKind] = {}
@@ -61,7 +70,28 @@ def validate_value(value: object, rules: ValueRules) -> Value:
     ...
     annotation.domain.errors.LabelValueError: choice: expected 0, 1 or 2, found 3.
     """
-    return kind_of(rules.kind).validate(value, rules)
+    given, reasons = without_reasons(value, rules)
+    found = kind_of(rules.kind).validate(given, rules)
+    return with_reasons(found, reasons_checked(reasons, rules))
+
+
+def raw_value(value: object, rules: ValueRules) -> object:
+    """A value as files have it, in the form that `validate_value` checks (`ItemKind.raw`)."""
+    given, reasons = without_reasons(value, rules)
+    found = kind_of(rules.kind).raw(given, rules)
+    return {**found, REASONS: reasons} if reasons is not None and isinstance(found, Mapping) else found
+
+
+def answer_fields(kind: str, value: Stored) -> dict[str, str]:
+    """A value in the order shown as the fields of the work form, with what was picked beside it."""
+    return kind_of(kind).fields(value) | reason_fields(value)
+
+
+def answer_words(item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
+    """An answer, given as form fields, in words, with the reasons that were picked beside it."""
+    found = kind_of(item.kind).words(item, fields)
+    reasons = [reason.words for reason in item.reasons if fields.get(field_of_reason(reason.key))]
+    return (*found, AnswerPart("Reasons", ", ".join(reasons))) if reasons else found
 
 
 def to_canonical(kind: str, value: Stored, shown_order: Sequence[int]) -> Value:

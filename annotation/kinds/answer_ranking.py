@@ -30,7 +30,7 @@ class AnswerRanking(RankingKind):
 
     def to_canonical(self, value: Stored, shown_order: Sequence[int]) -> Value:
         ranks = {str(shown_order[int(shown)]): rank for shown, rank in value["ranks"].items()}
-        return {"ranks": dict(sorted(ranks.items(), key=lambda pair: int(pair[0])))}
+        return {**value, "ranks": dict(sorted(ranks.items(), key=lambda pair: int(pair[0])))}
 
     def of_scores(self, scores: Sequence[float]) -> Value:
         """The higher the score, the better the rank; equal ones share it."""

@@ -17,6 +17,7 @@ from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.reasonable import RULE, SetOption
+from annotation.kinds.reasons import REASONS
 from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
 from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules
 
@@ -192,7 +193,8 @@ class ItemKind:
         """What a canonical value looked like to the person: equal texts are equal presses. `aspects` are the keys of
         the item's aspects, for kinds that show them in an order.
         """
-        return json.dumps(from_shown(self, value, order), sort_keys=True)
+        shown = from_shown(self, value, order)
+        return json.dumps({name: said for name, said in shown.items() if name != REASONS}, sort_keys=True)
 
     # --- the answer of a person ----------------------------------------------------------------------------------
 

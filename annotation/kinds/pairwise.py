@@ -3,7 +3,8 @@
 A value is ``{"choice": 1 | 2 | 0}``: the first response is better, the second, a tie; beside 1 and 2 optionally
 ``"strength": "slightly" | "better" | "much"`` or ``"grade"``, a number (`annotation.kinds.grades`); beside 0 optionally
 ``"both_bad": true``. Its response set (`annotation.kinds.reasonable`) lists answers as form fields have them: "1", "0",
-"2", "bad" (both are bad), "1-much".
+"2", "bad" (both are bad), "1-much". Other dimensions than the overall one (`annotation.kinds.dimensions`) are in
+``"dimensions"``, each with a choice of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,14 @@ from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator, draw_choice, draw_strength
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Text, from_shown
+from annotation.kinds.dimensions import (
+    DIMENSIONS,
+    dimensions_checked,
+    field_of_dimension,
+    is_dimension_field,
+    said_on,
+)
+from annotation.kinds.dimensions import RULE as DIMENSIONS_RULE
 from annotation.kinds.grades import (
     BETWEEN,
     BOTH_BAD,
@@ -46,6 +55,7 @@ from annotation.kinds.values import (
     field_of,
     is_integer,
     quoted_short,
+    spoken,
 )
 
 CHOICES = ("tie", "first response", "second response")
@@ -77,7 +87,7 @@ class Pairwise(ItemKind):
     study_rules = frozenset(
         [
             *("tie_policy", "both_bad", "preference_points", "sampling_baseline", RULE),
-            *("submit_on_choice", "show_differences"),
+            *("submit_on_choice", "show_differences", DIMENSIONS_RULE),
         ]
     )
     column = "choice"
@@ -86,25 +96,20 @@ class Pairwise(ItemKind):
     bar = "pairwise"
 
     def validate(self, value: object, rules: ValueRules) -> Value:
-        more = [
-            *(["strength"] if rules.strengths else []),
-            *(["grade"] if rules.graded else []),
-            *(["both_bad"] if rules.both_bad else []),
-            *extras(rules),
-        ]
-        given = field_of(value, "choice", more)
-        pair: Value = {"choice": _choice(given["choice"], ties=rules.ties)}
-        pair |= _strength_given(pair["choice"], given.get("strength"), rules.strengths)
-        if (grade := given.get("grade")) is not None:
-            pair |= _grade_given(pair, number_checked("grade", grade))
-        if (both_bad := given.get("both_bad")) not in (None, False):
-            if both_bad is not True:
-                raise LabelValueError("both_bad", f"expected true or false, found {quoted_short(both_bad)}.")
-            if pair["choice"] != TIE:
-                raise LabelValueError("both_bad", "goes with a tie alone.")
-            pair["both_bad"] = True
+        asked = rules.dimensions or rules.open_names
+        given = field_of(value, "choice", [*_beside(rules), *extras(rules), *([DIMENSIONS] if asked else [])])
+        pair = _answer(given, rules)
         if (answers := given.get(KEY)) is not None:
             pair[KEY] = set_checked(_as_fields(answers), self._answers(rules), _field(pair))
+        said = given.get(DIMENSIONS)
+        if said is None and rules.dimensions and rules.complete:
+            raise LabelValueError(DIMENSIONS, f"is missing; found {quoted_short(value)}.")
+        if said is not None and (
+            found := dimensions_checked(
+                said, rules, lambda each: _answer(field_of(each, "choice", _beside(rules)), rules)
+            )
+        ):
+            pair[DIMENSIONS] = found
         return pair
 
     def to_canonical(self, value: Stored, shown_order: Sequence[int]) -> Value:
@@ -117,23 +122,30 @@ class Pairwise(ItemKind):
             turned["grade"] = -value["grade"]
         if (answers := set_of(value)) is not None:
             turned[KEY] = sorted((_turned(str(answer)) for answer in answers), key=_EVERY.index)
+        if said := said_on(value):
+            turned[DIMENSIONS] = {key: self.to_canonical(each, shown_order) for key, each in said.items()}
         return turned
 
     def numbers(self, value: Stored) -> dict[str, float | None]:
         return {"": float(value["choice"])} if is_integer(value.get("choice")) else {}
 
     def said_of_parts(self, value: Stored) -> dict[str, Any]:
-        return {"": value["choice"]}
+        return {"": value["choice"]} | {key: each["choice"] for key, each in said_on(value).items()}
 
     def raw(self, value: object, rules: ValueRules) -> object:
         """A bare number will do, and so will one number between the two responses, under its name."""
         if not isinstance(value, dict):
             return {"choice": value}
-        names = [name for name in value if name != KEY or not rules.response_sets]
+        if isinstance(said := value.get(DIMENSIONS), dict):
+            # A table has a null where a row says nothing.
+            known = {key: each for key, each in said.items() if each is not None}
+            value = value | {DIMENSIONS: {key: self.raw(each, rules) for key, each in known.items()}}
+        beside = {DIMENSIONS, *([KEY] if rules.response_sets else [])}
+        names = [name for name in value if name not in beside]
         if rules.graded and len(names) == 1 and names[0] in BETWEEN:
             return {
                 **graded_value(names[0], value[names[0]]),
-                **{name: value[name] for name in value if name == KEY},
+                **{name: value[name] for name in value if name in beside},
             }
         return value
 
@@ -155,30 +167,53 @@ class Pairwise(ItemKind):
 
     def as_shown(self, value: Stored, order: Sequence[int], aspects: Sequence[str]) -> str:  # noqa: ARG002
         shown = from_shown(self, value, order)
-        return " ".join([str(shown["choice"]), *([shown["strength"]] if "strength" in shown else [])])
+        pressed = [shown, *said_on(shown).values()]
+        return " ".join(
+            part for each in pressed for part in (str(each["choice"]), each.get("strength")) if part
+        )
 
     def has_field(self, name: str) -> bool:
-        return name in ("choice", "strength") or is_set_field(name)
+        return name in ("choice", "strength") or is_set_field(name) or is_dimension_field(name)
 
     def fields(self, value: Stored) -> dict[str, str]:
-        return {"choice": _field(value)} | set_fields(set_of(value) or ())
+        on_others = {field_of_dimension(key): _field(each) for key, each in said_on(value).items()}
+        return {"choice": _field(value)} | set_fields(set_of(value) or ()) | on_others
 
     def read(self, text: Text, rules: ValueRules) -> Value:
         given = joined(text("choice"), text("strength") if rules.strengths else "")
+        found = self._read_point(given, rules, field="choice", anchor="choice-a")
+        if rules.response_sets:
+            offered = self._answers(rules)
+            found[KEY] = set_checked(marked(text, offered), offered, given)
+        if rules.dimensions:
+            fields = {key: field_of_dimension(key) for key in rules.dimensions}
+            found[DIMENSIONS] = {
+                key: self._read_point(text(field), rules, field=field, anchor=field)
+                for key, field in fields.items()
+            }
+        return found
+
+    def _read_point(self, given: str, rules: ValueRules, *, field: str, anchor: str) -> Value:
+        """The answer that one form field has."""
         point = next((point for point in self.points(rules) if point.value == given), None)
         if point is None:
             side = {"1": "A", "2": "B"}.get(given[:1]) if rules.strengths else None
             words = f"Say how much better {side} is." if side else "Choose an answer first."
-            raise AnswerError(words, field="choice", anchor="choice-a")
+            if rules.dimensions:
+                words = "Choose an answer on every dimension first."
+            raise AnswerError(words, field=field, anchor=anchor)
         found: Value = {"choice": point.choice}
         found |= {"both_bad": True} if point.both_bad else {}
         found |= {"strength": point.strength} if point.strength else {}
-        if rules.response_sets:
-            offered = self._answers(rules)
-            found[KEY] = set_checked(marked(text, offered), offered, given)
         return found
 
-    def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:  # noqa: ARG002
+    def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
+        if item.dimensions:
+            # Gold may be of the overall one alone.
+            said = [(each, point_words(fields.get(each.field, ""))) for each in item.dimensions]
+            return tuple(
+                AnswerPart(each.name, words or NO_ANSWER) for each, words in said if words or each.overall
+            )
         chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
         also = [each for each in _EVERY if each != chosen and fields.get(field_of_answer(each))]
         return (AnswerPart("", point_words(chosen) or NO_ANSWER, also=also_words(map(point_words, also))),)
@@ -226,7 +261,10 @@ class Pairwise(ItemKind):
         also = also_words(
             _canonical_words(str(each)) for each in set_of(value) or () if each != _field(value)
         )
-        return ", ".join(filter(None, (said, also)))
+        others = [
+            f"{spoken(key).lower()}: {_canonical_words(_field(each))}" for key, each in said_on(value).items()
+        ]
+        return ", ".join(filter(None, (said, also, *others)))
 
     def draw(
         self,
@@ -244,11 +282,48 @@ class Pairwise(ItemKind):
             "length_1": lengths[0],
             "length_2": lengths[1],
         }
-        choice, seconds = draw_choice(person, **seen)
-        value: Value = {"choice": choice}
-        if rules is not None and rules.strengths and choice != TIE:
-            value["strength"] = draw_strength(person, choice=choice, strengths=rules.strengths, **seen)
+        value, seconds = _drawn(person, rules, seen)
+        for key in () if rules is None else rules.dimensions:
+            margin = float(metadata.get("margins", {}).get(key, seen["margin"]))
+            own, more = _drawn(person, rules, seen | {"item_key": f"{item}/{key}", "margin": margin})
+            value.setdefault(DIMENSIONS, {})[key] = own
+            seconds += more / 4  # the answers are read already
         return value, seconds
+
+
+def _drawn(
+    person: SimulatedAnnotator, rules: ValueRules | None, seen: Mapping[str, Any]
+) -> tuple[Value, float]:
+    """One answer that a simulated person gives, and the seconds that it takes."""
+    choice, seconds = draw_choice(person, **seen)
+    value: Value = {"choice": choice}
+    if rules is not None and rules.strengths and choice != TIE:
+        value["strength"] = draw_strength(person, choice=choice, strengths=rules.strengths, **seen)
+    return value, seconds
+
+
+def _beside(rules: ValueRules) -> list[str]:
+    """What one answer may have beside its choice."""
+    return [
+        *(["strength"] if rules.strengths else []),
+        *(["grade"] if rules.graded else []),
+        *(["both_bad"] if rules.both_bad else []),
+    ]
+
+
+def _answer(given: Stored, rules: ValueRules) -> Value:
+    """One answer, overall or on a dimension."""
+    pair: Value = {"choice": _choice(given["choice"], ties=rules.ties)}
+    pair |= _strength_given(pair["choice"], given.get("strength"), rules.strengths)
+    if (grade := given.get("grade")) is not None:
+        pair |= _grade_given(pair, number_checked("grade", grade))
+    if (both_bad := given.get("both_bad")) not in (None, False):
+        if both_bad is not True:
+            raise LabelValueError("both_bad", f"expected true or false, found {quoted_short(both_bad)}.")
+        if pair["choice"] != TIE:
+            raise LabelValueError("both_bad", "goes with a tie alone.")
+        pair["both_bad"] = True
+    return pair
 
 
 def _field(value: Stored) -> str:

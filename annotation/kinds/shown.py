@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from annotation.domain.conversation import Turn, are_steps, step_questions, steps_count
 from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
+from annotation.kinds.dimensions import Dimension
+from annotation.kinds.reasons import Reason
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 
 NOT_APPLICABLE_KEY = "n"
@@ -117,7 +119,8 @@ class ShownItem:
     """Everything that a page may show of an item, in the order in which one person sees it.
 
     With `is_plain` no response is rendered as Markdown: one of them is too long for it, or all texts together are, and
-    layout must favour none. With `several` more than one category may be chosen.
+    layout must favour none. With `several` more than one category may be chosen. `dimensions` and `reasons` are
+    those of the study.
     """
 
     kind: str
@@ -129,11 +132,13 @@ class ShownItem:
     aspects: tuple[ShownAspect, ...] = ()
     several: bool = False
     is_plain: bool = False
+    dimensions: tuple[Dimension, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def n_parts(self) -> int:
         """What there is to answer, where a value says something of each part."""
-        return len(self.criteria) or len(self.aspects) or 1
+        return len(self.criteria) or len(self.aspects) or len(self.dimensions) or 1
 
     @property
     def asks_for_step(self) -> bool:

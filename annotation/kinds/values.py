@@ -29,6 +29,9 @@ class ValueRules:
     cannot_tell: bool = True  # an aspect may be answered with null
     several: bool = False  # more than one category may be chosen
     response_sets: bool = False  # beside the answer, all that are reasonable (`annotation.kinds.reasonable`)
+    dimensions: tuple[str, ...] = ()  # keys of those beside the overall one (`annotation.kinds.dimensions`)
+    reasons: tuple[str, ...] = ()  # keys of those that can be picked (`annotation.kinds.reasons`)
+    open_names: bool = False  # of files: dimensions and reasons of any key
     n_responses: int = 2
     complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()

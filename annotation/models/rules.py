@@ -3,7 +3,9 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from annotation.kinds.dimensions import Dimension, dimensions_read
 from annotation.kinds.grades import POINTS
+from annotation.kinds.reasons import Reason, reasons_read
 from annotation.models.datasets import Dataset
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
@@ -64,6 +66,21 @@ class WorkRules(models.Model):
     response_sets = models.BooleanField(
         default=False, db_default=False, help_text="Ask also for every answer that is reasonable."
     )
+    dimensions = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Of pairs: the dimensions that are compared, one of them the overall one; empty: one question.",
+    )
+    reasons = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Short reasons to pick from with every answer; empty: none.",
+    )
+    require_reason = models.BooleanField(
+        default=False, db_default=False, help_text="At least one reason has to be picked."
+    )
     ask_comment = models.BooleanField(default=False, help_text="An optional comment with every answer.")
     require_comment = models.BooleanField(
         default=False, db_default=False, help_text="The comment with every answer is required."
@@ -113,6 +130,16 @@ class WorkRules(models.Model):
     def strengths(self) -> tuple[str, ...]:
         """The words that say how strong a preference is, the weakest first; none on a scale of 3 points."""
         return POINTS.get(self.preference_points, ())
+
+    @property
+    def dimensions_asked(self) -> tuple[Dimension, ...]:
+        """The dimensions that are compared, in their order; none where there is one question."""
+        return dimensions_read(self.dimensions) if self.dimensions else ()
+
+    @property
+    def reasons_offered(self) -> tuple[Reason, ...]:
+        """The reasons that can be picked with an answer."""
+        return reasons_read(self.reasons) if self.reasons else ()
 
 
 class QualificationRule(models.TextChoices):

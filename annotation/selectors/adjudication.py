@@ -6,7 +6,7 @@ by `tally_of` alone.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +16,10 @@ from django.core.cache import cache
 from annotation.domain.presentation import shown_order
 from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
-from annotation.kinds import kind_of
+from annotation.kinds import ItemKind, Value, kind_of
 from annotation.kinds.base import Scale, from_shown
+from annotation.kinds.dimensions import on_dimension
+from annotation.kinds.reasons import reasons_of
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Adjudication, AdjudicationRequest, Label, Study, StudyItem, User
@@ -253,7 +255,32 @@ def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[T
                 tuple((kind.number_words(number), included[number]) for number in own if included[number]),
             )
         )
+    return [*_by_dimension(rows, kind, values, shown), *_reasons_picked(values, shown)]
+
+
+def _by_dimension(
+    overall: list[TallyRow], kind: ItemKind, values: Sequence[Value], shown: ShownItem
+) -> list[TallyRow]:
+    """The rows of an item whose study asks on several dimensions, `overall` being what was said on the overall one."""
+    if not shown.dimensions or not overall:
+        return overall
+    rows = []
+    for dimension in shown.dimensions:
+        if dimension.overall:
+            rows += [replace(row, part=dimension.name) for row in overall]
+            continue
+        said = [on_dimension(value, dimension.key) for value in values]
+        numbers = [kind.numbers(each)[""] for each in said if each is not None]
+        counts = Counter(numbers)
+        listed = tuple((kind.number_words(number), counts[number]) for number in kind.tally(numbers))
+        rows.append(TallyRow(dimension.name, listed))
     return rows
+
+
+def _reasons_picked(values: Sequence[Value], shown: ShownItem) -> list[TallyRow]:
+    counts = Counter(key for value in values for key in reasons_of(value) or ())
+    listed = tuple((reason.words, counts[reason.key]) for reason in shown.reasons if counts[reason.key])
+    return [TallyRow("Reasons", listed)] if listed else []
 
 
 def waiting_counts(study: Study) -> dict[str, int | None]:

@@ -18,6 +18,7 @@ from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scale, Scales
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.classification import UNORDERED, CategoryScheme
+from annotation.kinds.dimensions import on_dimension
 from annotation.kinds.grades import grade_of
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Intervention, Label, Study, WorkRole
@@ -214,14 +215,17 @@ def label_stamp(study: Study) -> LabelStamp:
     return LabelStamp(row["count"], row["counted"], row["latest"] or 0, row["changed"] or 0)
 
 
-def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement:
-    """What the labels of a study say so far of how far its people agree. No query where nothing is new."""
+def agreement_so_far(study: Study, stamp: LabelStamp | None = None, dimension: str = "") -> Agreement:
+    """What the labels of a study say so far of how far its people agree, overall or on one other dimension of its
+    pairs, by key. No query where nothing is new.
+    """
     stamp = stamp or label_stamp(study)
-    key = f"agreement:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}"
+    on = f":{dimension}" if dimension else ""
+    key = f"agreement:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}{on}"
     known: Agreement | None = cache.get(key)
     if known is None:
         people: People = {}
-        rows = list(_labels_read(study, people))
+        rows = list(_labels_read(study, people, dimension))
         has_criteria = kind_of(study.kind).parts == "criteria"
         criteria = scales_of(study.dataset_id) if has_criteria else NO_SCALES
         known = agreement_compute(
@@ -231,13 +235,15 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
     return known
 
 
-def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
-    """The labels that count, by item; fills `people` on the way. One query, of kinds with aspects two."""
+def _labels_read(study: Study, people: People, dimension: str) -> Iterator[LabelRow]:
+    """The labels that count and say something on the dimension, by item; fills `people` on the way. One query, of kinds
+    with aspects two.
+    """
     same = instruction_clusters(study.dataset, study.kind)
     labels = Label.objects.current().filter(study=study, kind=study.kind)
     about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
     own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
-    more = ("value",) if study.strengths or study.response_sets else ()
+    more = ("value",) if study.strengths or study.response_sets or dimension else ()
     names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk", *more)
     found = labels.order_by("item__position", "item_id", "pk").values_list(*names)
     row: tuple[Any, ...]
@@ -257,11 +263,16 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
             number,
             *value,
         ) = row
+        said = on_dimension(value[0], dimension) if value else None
+        if dimension:
+            if said is None:
+                continue
+            stored = said["choice"]
         if annotator not in people:
             people[annotator] = (str(pseudonym(public_id, study=study.pk)), simulated)
         seconds = seconds_of(ms, earlier)
-        grade = grade_of(value[0]) if study.strengths else None
-        whole = value[0] if study.response_sets else None
+        grade = grade_of(said) if study.strengths and said else None
+        whole = said if study.response_sets else None
         cluster = same.get(instruction, instruction)
         yield LabelRow(
             item, cluster, category, annotator, seconds, chance, order, stored, number, grade, whole

@@ -439,6 +439,7 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             strengths=tuple(STRENGTHS),
             graded=True,
             response_sets=True,
+            open_names=True,
             criteria=tuple(scales),
             aspects=tuple(aspects.get(instruction_id, ())),
             several=several,

@@ -12,6 +12,7 @@ from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of
 from annotation.kinds.reasonable import KEY
+from annotation.kinds.reasons import reason_words, reasons_of
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Item, User
 from annotation.models.work import LabelQuerySet
@@ -60,7 +61,7 @@ class PeopleSaid:
 
 @dataclass(frozen=True, slots=True)
 class PersonSaid:
-    """One current label of an item; the person by their pseudonym."""
+    """One current label of an item; the person by their pseudonym, the reasons that they picked in words."""
 
     label_id: int
     person: str
@@ -72,6 +73,7 @@ class PersonSaid:
     comment: str
     seconds: float | None
     created_at: datetime
+    reasons: tuple[str, ...] = ()
 
 
 def people_said(
@@ -185,6 +187,9 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
             comment=row.comment,
             seconds=None if row.active_ms is None else row.active_ms / 1000,
             created_at=row.created_at,
+            reasons=tuple(
+                reason_words(reasons_of(row.value) or (), row.study.reasons_offered if row.study else ())
+            ),
         )
         for row in rows
     ]

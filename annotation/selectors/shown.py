@@ -48,7 +48,14 @@ def item_shown(study: Study, item: Item, order: Sequence[int]) -> ShownItem:
         responses = tuple(responses[position] for position in order)
     elif ordered == "aspects":
         aspects = tuple(aspects[position] for position in order)
-    return replace(known, responses=responses, aspects=aspects, criteria=_criteria_of(study, known))
+    return replace(
+        known,
+        responses=responses,
+        aspects=aspects,
+        criteria=_criteria_of(study, known),
+        dimensions=study.dimensions_asked,
+        reasons=study.reasons_offered,
+    )
 
 
 def parts_count(study: Study, item_id: int) -> int:
@@ -71,6 +78,8 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         strengths=study.strengths,
         cannot_tell=study.allow_cannot_tell,
         response_sets=study.response_sets,
+        dimensions=tuple(each.key for each in study.dimensions_asked if not each.overall),
+        reasons=tuple(each.key for each in study.reasons_offered),
     )
     if not kind_of(study.kind).parts:
         return rules

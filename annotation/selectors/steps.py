@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from annotation.domain import stages
 from annotation.domain.presentation import shown_order
-from annotation.kinds import from_canonical, kind_of
+from annotation.kinds import answer_fields, from_canonical
 from annotation.kinds.base import letter_of
 from annotation.kinds.shown import ShownItem, ShownResponse
 from annotation.models import (
@@ -215,7 +215,7 @@ def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | No
     pks = [row.pk for row in _questions(study, QuestionPart.TRAINING)]
     shown = _shown(enrollment, question, pks.index(question.pk) + 1, len(pks))
     fields = [
-        kind_of(study.kind).fields(from_canonical(study.kind, value, shown.order))
+        answer_fields(study.kind, from_canonical(study.kind, value, shown.order))
         for value in (answer.value, question.item.gold or {})
     ]
     return Feedback(

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
 from annotation.compiled import CompiledSelect, Parameter
-from annotation.kinds import from_canonical, kind_of
+from annotation.kinds import answer_fields, answer_words, from_canonical
 from annotation.models import (
     Action,
     Assignment,
@@ -243,7 +243,7 @@ def answers_in_words(enrollment: Enrollment, given: Iterable[Assignment]) -> lis
         if label is not None:
             item = item_shown(study, assignment.study_item.item, assignment.shown_order)
             value = from_canonical(label.kind, label.value, label.shown_order or [])
-            parts = kind_of(item.kind).words(item, kind_of(label.kind).fields(value))
+            parts = answer_words(item, answer_fields(label.kind, value))
             words = ", ".join(f"{part.name}: {part.said}" if part.name else part.said for part in parts)
         found.append((assignment, words))
     return found

@@ -141,6 +141,8 @@ SUBMIT_FIELDS = (
                 "preference_points",
                 "allow_cannot_tell",
                 "response_sets",
+                "dimensions",
+                "reasons",
             ),
             *("state", "closes_at", "items_per_annotator", "guidelines_version", "completion_code"),
             *("check_window", "check_minimum", "check_warn_below", "check_suspend_below"),

@@ -15,10 +15,13 @@ from typing import Any, NamedTuple
 from annotation.domain.pseudonyms import pseudonym
 from annotation.domain.scales import NOT_APPLICABLE, Scale
 from annotation.kinds import KINDS, kind_of, kinds_with
+from annotation.kinds.dimensions import Dimension, said_on
 from annotation.kinds.grades import grade_of
 from annotation.kinds.reasonable import KEY
-from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
+from annotation.kinds.reasons import reason_words, reasons_of
+from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Study
 from annotation.models.work import LabelQuerySet
+from annotation.selectors.dimensions import dimensions_asked
 from web.batches import batched
 from web.tables import ColumnType, ExportTable, TableColumn
 
@@ -82,6 +85,14 @@ _READ = (
         MADE,
         "Every answer that the annotator finds reasonable, of a rubric by criterion, where the study asks.",
     ),
+    _read(
+        "dimensions",
+        "json",
+        MADE,
+        "Of a pair: the answer on each other dimension by its key, in the form of value, where the study asks.",
+    ),
+    _read("reasons", "texts", MADE, "Keys of the reasons that were picked, where the study offers some."),
+    _read("reason_words", "texts", MADE, "Their words."),
     _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
     _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
     _read("comment", "text", "comment", "The annotator's comment."),
@@ -129,15 +140,24 @@ PART_COLUMNS = tuple(column.name for column in _PARTS)
 SHAPES = ("labels", "parts")
 RATING = "rating."
 NOT_APPLICABLE_COLUMN = f"{NOT_APPLICABLE}."
+DIMENSION = "dimension."
+DIMENSION_GRADE = "dimension_grade."
+NO_DIMENSIONS: Mapping[str, Dimension] = MappingProxyType({})
 
 
 def label_columns(
-    *, identify: bool, shape: str = "labels", criteria: Mapping[str, Sequence[Scale]] = EMPTY
+    *,
+    identify: bool,
+    shape: str = "labels",
+    criteria: Mapping[str, Sequence[Scale]] = EMPTY,
+    dimensions: Mapping[str, Dimension] = NO_DIMENSIONS,
 ) -> tuple[TableColumn, ...]:
     """The columns of an export. A rubric has one a criterion, `rating.KEY`, and `not_applicable.KEY` where that is an
-    answer; the shape `parts` a row a part instead.
+    answer; pairs have two for each other dimension, `dimension.KEY` and `dimension_grade.KEY`; the shape `parts` a row
+    a part instead.
     """
     rated = tuple(column for key, scales in criteria.items() for column in _rating_columns(key, scales))
+    rated += tuple(column for each in dimensions.values() for column in _dimension_columns(each))
     at = COLUMNS.index("value") + 1
     plain = tuple(each.column for each in _READ)
     identity = tuple(each.column for each in _IDENTITY) if identify else ()
@@ -150,8 +170,8 @@ def labels_table(
     """Labels as a table; the options as of `label_rows`. `ValueError` for another shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape: expected {' or '.join(SHAPES)}, got {shape!r}")
-    criteria = criteria_of(labels) if shape == "labels" else EMPTY
-    columns = label_columns(identify=identify, shape=shape, criteria=criteria)
+    criteria, dimensions = _own_columns(labels, shape)
+    columns = label_columns(identify=identify, shape=shape, criteria=criteria, dimensions=dimensions)
     names = [column.name for column in columns]
     rows = label_rows(labels, history=history, identify=identify, shape=shape)
     return ExportTable(columns, ([row[name] for name in names] for row in rows))
@@ -163,6 +183,27 @@ def _rating_columns(key: str, scales: Sequence[Scale]) -> Iterator[TableColumn]:
     if any(scale.not_applicable for scale in scales):
         words = "Whether the annotator says that this criterion does not apply."
         yield TableColumn(f"{NOT_APPLICABLE_COLUMN}{key}", "boolean", words)
+
+
+def _dimension_columns(dimension: Dimension) -> Iterator[TableColumn]:
+    name = dimension.name
+    yield TableColumn(
+        f"{DIMENSION}{dimension.key}",
+        "integer",
+        f"Choice on {name}: 1 or 2 = this response is better, 0 = tie.",
+    )
+    yield TableColumn(
+        f"{DIMENSION_GRADE}{dimension.key}",
+        "number",
+        f"On {name}: how much better the first response is, 3 (much) to -3, where the study asks.",
+    )
+
+
+def _own_columns(
+    labels: LabelQuerySet, shape: str
+) -> tuple[Mapping[str, Sequence[Scale]], Mapping[str, Dimension]]:
+    """What only some labels have a column for."""
+    return (criteria_of(labels), dimensions_asked(labels)) if shape == "labels" else (EMPTY, NO_DIMENSIONS)
 
 
 def criteria_of(labels: LabelQuerySet) -> dict[str, list[Scale]]:
@@ -196,8 +237,9 @@ def label_rows(
     -----
     One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    criteria = criteria_of(labels) if shape == "labels" else EMPTY
-    columns = [column.name for column in label_columns(identify=identify, criteria=criteria)]
+    criteria, dimensions = _own_columns(labels, shape)
+    own = label_columns(identify=identify, criteria=criteria, dimensions=dimensions)
+    columns = [column.name for column in own]
     chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")
@@ -218,10 +260,11 @@ class _About:
     systems: dict[int, list[str]]  # of an item's responses, in canonical order
     adjudicated: dict[tuple[int, int], Any]  # by study and item
     texts: dict[tuple[int, str], str]  # of criteria and aspects, by dataset or instruction, and key
+    studies: dict[int, Study]  # that ask for more than an answer
 
     @classmethod
     def of(cls, chunk: list[dict[str, Any]], *, parts: bool) -> _About:
-        return cls(_systems(chunk), _adjudicated(chunk), _part_texts(chunk) if parts else {})
+        return cls(_systems(chunk), _adjudicated(chunk), _part_texts(chunk) if parts else {}, _asking(chunk))
 
 
 def _systems(chunk: list[dict[str, Any]]) -> dict[int, list[str]]:
@@ -244,6 +287,13 @@ def _adjudicated(chunk: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
     }
 
 
+def _asking(chunk: list[dict[str, Any]]) -> dict[int, Study]:
+    asks = {
+        read["study_id"] for read in chunk if said_on(read["value"]) or reasons_of(read["value"]) is not None
+    }
+    return Study.objects.only("dimensions", "reasons").in_bulk(asks - {None}) if asks else {}
+
+
 def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
     texts: dict[tuple[int, str], str] = {}
     parts = {kind.name: kind.parts for kind in KINDS.values()}
@@ -260,6 +310,7 @@ def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
 
 def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict[str, Any]:
     choice, value = read["choice"], read["value"]
+    study, reasons = about.studies.get(read["study_id"]), reasons_of(value)
     systems = about.systems.get(read["item_id"], [])
     name = pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
     made = {
@@ -268,6 +319,11 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
         "grade": grade_of(value) if choice is not None else None,
         "both_bad": value.get("both_bad", False) if choice is not None else None,
         "reasonable": value.get(KEY),
+        "dimensions": dict(said_on(value)) or None,
+        "reasons": reasons,
+        "reason_words": None
+        if reasons is None
+        else reason_words(reasons, study.reasons_offered if study else ()),
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,
         "adjudicated": about.adjudicated.get((read["study_id"], read["item_id"])),
@@ -275,8 +331,14 @@ def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict
         "superseded": read["superseded_by"] is not None,
     }
     ratings = value.get("ratings", {})
+    others = said_on(value)
     for column in columns:
-        said = ratings.get(column.partition(".")[2])
+        key = column.partition(".")[2]
+        said = ratings.get(key)
+        if column.startswith(DIMENSION):
+            made[column] = others[key]["choice"] if key in others else None
+        elif column.startswith(DIMENSION_GRADE):
+            made[column] = grade_of(others[key]) if key in others else None
         if column.startswith(RATING):
             made[column] = None if said == NOT_APPLICABLE else said
         elif column.startswith(NOT_APPLICABLE_COLUMN):
@@ -293,9 +355,13 @@ def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Itera
     """A row each rating, rank or answer; where there are no parts, one, with the choice or the value."""
     kind = kind_of(read["kind"])
     owners = {"criteria": read["item__dataset_id"], "aspects": read["item__instruction_id"]}
+    study = about.studies.get(read["study_id"])
+    names = {each.part: each.name for each in study.dimensions_asked} if study else {}
     for key, said in kind.said_of_parts(read["value"]).items():
-        text = about.texts.get((owners.get(kind.parts, 0), key), "")
+        text = about.texts.get((owners.get(kind.parts, 0), key), "") or names.get(key, "")
         system = row["chosen_system"]
+        if key and kind.column == "choice":
+            system = row["systems"][said - 1] if said and len(row["systems"]) >= said else None
         if kind.parts == "responses":
             system = row["systems"][int(key)] if int(key) < len(row["systems"]) else None
         yield row | dict(zip(PART_COLUMNS, (key, text, system, said), strict=True))

@@ -61,7 +61,11 @@ def labels_simulate(
     has_criteria = kind_of(study.kind).parts == "criteria"
     scales = scales_of(study.dataset_id) if has_criteria else NO_SCALES
     rules = ValueRules(
-        study.kind, strengths=study.strengths, scales=scales, response_sets=study.response_sets
+        study.kind,
+        strengths=study.strengths,
+        scales=scales,
+        response_sets=study.response_sets,
+        dimensions=tuple(each.key for each in study.dimensions_asked if not each.overall),
     )
     plan = plan_labels(
         [row.item.instruction.category for row in study_items],

@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import StudyRuleError
 from annotation.kinds import kind_of
+from annotation.kinds.dimensions import dimensions_read
+from annotation.kinds.reasons import reasons_read
 from annotation.models import (
     Criterion,
     Item,
@@ -40,6 +42,9 @@ FIXED_ONCE_OPEN = frozenset(
         "tie_policy",
         "preference_points",
         "response_sets",
+        "dimensions",
+        "reasons",
+        "require_reason",
         "allow_cannot_tell",
         "training_size",
         "training_dataset",
@@ -145,6 +150,24 @@ def _check_answers(study: Study) -> None:
             raise StudyRuleError("response_sets", why)
 
 
+def _check_dimensions(study: Study) -> None:
+    if not dimensions_read(study.dimensions):
+        return
+    if not _has(study, "dimensions"):
+        raise StudyRuleError("dimensions", "only pairs are compared on several dimensions")
+    if study.response_sets:
+        raise StudyRuleError(
+            "response_sets",
+            "a response set is of one question; leave out the dimensions or the response sets",
+        )
+
+
+def _check_reasons(study: Study) -> None:
+    if study.require_reason and not reasons_read(study.reasons):
+        raise StudyRuleError("require_reason", "list the reasons first")
+    reasons_read(study.reasons)
+
+
 def _check_page(study: Study) -> None:
     """Rules of the page on which items are answered."""
     for rule in ("submit_on_choice", "show_differences"):
@@ -154,9 +177,14 @@ def _check_page(study: Study) -> None:
         raise StudyRuleError("require_comment", "turn on the comment first")
     if not study.submit_on_choice:
         return
-    if study.response_sets or study.require_comment:
-        more = "response sets" if study.response_sets else "a comment"
-        raise StudyRuleError("submit_on_choice", f"a choice can't submit an answer that also needs {more}")
+    needs = {
+        "answers on other dimensions": study.dimensions,
+        "response sets": study.response_sets,
+        "reasons": study.reasons,
+        "a comment": study.require_comment,
+    }
+    if more := next((words for words, asked in needs.items() if asked), ""):
+        raise StudyRuleError("submit_on_choice", f"a choice can't submit an answer that also asks for {more}")
     if not study.allow_changes:
         raise StudyRuleError(
             "submit_on_choice", "allow annotators to change answers, so that they can undo one"
@@ -233,6 +261,8 @@ CHECKS = (
     _check_slice,
     _check_sampling,
     _check_answers,
+    _check_dimensions,
+    _check_reasons,
     _check_page,
     _check_test,
     _check_sources,

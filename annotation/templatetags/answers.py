@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from django import template
 
 from annotation.domain.scales import NOT_APPLICABLE
-from annotation.kinds import ValueRules, kind_of
+from annotation.kinds import ValueRules, answer_words, kind_of
 from annotation.kinds.base import NO_ANSWER
+from annotation.kinds.dimensions import Dimension
 from annotation.kinds.grades import BOTH_BAD, joined
 from annotation.kinds.reasonable import MARKED
+from annotation.kinds.reasons import PICKED
 from annotation.kinds.shown import NOT_APPLICABLE_KEY, AnswerPart, ShownItem, option_keys
 from annotation.kinds.values import spoken
 from annotation.models import Study, TiePolicy
@@ -18,6 +20,9 @@ register = template.Library()
 register.filter("spoken", spoken)
 # What the page of an item does not use for anything else.
 _KEYS = "1234567890ertahlzxcvbn"
+# With Shift: of reasons. Where digits with Shift mark what is also reasonable, letters that nothing else has.
+_REASON_KEYS = "1234567890qy"
+_REASON_KEYS_BESIDE_SETS = "qysupfgimo"
 
 
 @register.filter
@@ -50,14 +55,20 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
     Digits count them from the left. A and B are further keys of the weakest preferences, T and X of the others.
     """
     fields = fields or {}
-    rules = _rules(study)
-    chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
+    return _point_options(study, joined(fields.get("choice", ""), fields.get("strength", "")), "choice")
+
+
+def _point_options(study: Study, chosen: str, prefix: str) -> tuple[PointOption, ...]:
+    """The answers of a study's scale as buttons; on 3 points their keys are letters alone."""
+    points = list(study.kind_info.points(_rules(study)))
+    if not study.strengths and points[-1].both_bad:  # among the answers between A and B
+        points.insert(-2, points.pop())
     found = []
-    for place, point in enumerate(study.kind_info.points(rules), start=1):
+    for place, point in enumerate(points, start=1):
         side = "bad" if point.both_bad else point.letter.lower() or "tie"
-        is_weakest = bool(point.letter) and point.strength == study.strengths[0]
+        is_weakest = bool(point.letter) and point.strength in ("", *study.strengths[:1])
         further = {"tie": "t", "bad": "x"}.get(side) or (side if is_weakest else "")
-        key = "X" if point.both_bad else str(place)
+        key = str(place) if study.strengths and not point.both_bad else further.upper()
         found.append(
             PointOption(
                 value=point.value,
@@ -66,7 +77,7 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
                 strength=point.strength,
                 key=key,
                 keys=" ".join(dict.fromkeys(each for each in (key.lower(), further) if each)),
-                id=f"choice-{side}" + (f"-{point.strength}" if point.letter and not is_weakest else ""),
+                id=f"{prefix}-{side}" + (f"-{point.strength}" if point.letter and not is_weakest else ""),
                 label=point.words,
                 short="Both bad" if point.both_bad else point.words,
                 is_chosen=point.value == chosen,
@@ -74,6 +85,54 @@ def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[P
             )
         )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionPart:
+    """A dimension with its buttons; `number` counts them from 1."""
+
+    number: int
+    dimension: Dimension
+    options: tuple[PointOption, ...]
+
+
+@register.simple_tag
+def dimension_parts(study: Study, fields: Mapping[str, str] | None) -> tuple[DimensionPart, ...]:
+    """The dimensions of a study's pairs, each with its answers as buttons; none where there is one question."""
+    fields = fields or {}
+    return tuple(
+        DimensionPart(
+            number,
+            dimension,
+            _point_options(study, fields.get(dimension.field, ""), dimension.field),
+        )
+        for number, dimension in enumerate(study.dimensions_asked, start=1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonOption:
+    """A reason as a chip; `key` picks it together with Shift, and is empty where there are more than keys."""
+
+    number: int
+    field: str
+    words: str
+    key: str
+    is_picked: bool
+
+
+@register.simple_tag
+def reason_options(study: Study, fields: Mapping[str, str] | None) -> tuple[ReasonOption, ...]:
+    """The reasons that can be picked beside an answer."""
+    fields = fields or {}
+    digits_taken = study.response_sets and (bool(study.strengths) or bool(study.kind_info.parts))
+    keys = _REASON_KEYS_BESIDE_SETS if digits_taken else _REASON_KEYS
+    return tuple(
+        ReasonOption(
+            number, reason.field, reason.words, keys[number - 1 : number], fields.get(reason.field) == PICKED
+        )
+        for number, reason in enumerate(study.reasons_offered, start=1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +201,7 @@ def _rules(study: Study, item: ShownItem | None = None) -> ValueRules:
 @register.simple_tag(name="answer_words")
 def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
     """What an answer, given as form fields, says of each part of the item."""
-    return kind_of(item.kind).words(item, fields or {})
+    return answer_words(item, fields or {})
 
 
 @register.simple_tag

@@ -59,7 +59,8 @@ def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> Http
     place = _place(study, queue, item_id)
     if request.method != "POST":
         return _page(request, place, queue)
-    form = WorkForm(study, value_rules(study, place.item), request.POST)
+    # What an expert has to say is a note of its own.
+    form = WorkForm(study, value_rules(study, place.item), request.POST, value_only=True)
     if not form.is_valid():
         return _page(request, place, queue, form=form, error=form.error)
     try:

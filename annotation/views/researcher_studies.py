@@ -24,6 +24,7 @@ from annotation.selectors.overview import (
     state_counts,
     study_list_for,
 )
+from annotation.selectors.picked import reasons_so_far
 from annotation.selectors.progress import (
     items_are_chosen,
     labels_by_day,
@@ -93,13 +94,17 @@ def _live(study: Study) -> dict[str, Any]:
     }
 
 
-def _figures(study: Study, live: dict[str, Any]) -> dict[str, Any]:
+def _figures(request: ResearcherRequest, study: Study, live: dict[str, Any]) -> dict[str, Any]:
+    wanted = request.GET.get("dimension", "")
+    dimension = next((each for each in study.dimensions_asked if each.part and each.key == wanted), None)
     pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
     return live | {
         "all_items": items_behind(study),
         "split_items": items_behind(study, case="split", sort="disagreement"),
         "pace": pace,
-        "agreement": agreement_so_far(study, live["labels"]),
+        "agreement": agreement_so_far(study, live["labels"], dimension.key if dimension else ""),
+        "dimension": dimension,
+        "reasons": reasons_so_far(study, live["labels"]),
         "days": _bars(labels_by_day(study)),
     }
 
@@ -124,7 +129,7 @@ def study_detail(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm) -> HttpResponse:
     context = (
-        _figures(study, _live(study))
+        _figures(request, study, _live(study))
         | study_page(study)
         | {
             "invitations": list(invitations_of(study)),
@@ -154,7 +159,7 @@ def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
     live = _live(study)
     if request.GET.get("seen") == live["stamp"]:
         return HttpResponse(status=204)
-    return render(request, "annotation/researcher/study_detail.html#live", _figures(study, live))
+    return render(request, "annotation/researcher/study_detail.html#live", _figures(request, study, live))
 
 
 @researcher_action

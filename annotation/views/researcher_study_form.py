@@ -11,6 +11,7 @@ from django.utils.text import slugify
 
 from annotation.domain.errors import StudyRuleError
 from annotation.domain.planning import Plan
+from annotation.forms.answers import dimension_rows_read
 from annotation.forms.eligibility import rows_read
 from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm, plan_of
 from annotation.forms.study_fields import usual_seconds
@@ -79,7 +80,7 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
     typed: dict[str, Any] = {
         name: request.POST.getlist(name) if name in LISTS else request.POST.get(name, "")
         for name in blank.fields
-        if name not in blank.locked and name != "eligibility"
+        if name not in blank.locked and name not in ("eligibility", "dimensions")
     }
     if study is None:
         _follow_dataset(blank, typed, is_kind_chosen=request.POST.get("action") == KIND)
@@ -91,6 +92,8 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
         # Nobody has touched the suggestion: it follows the dataset.
         form.initial["qualification_size"] = form.suggested_test()
     form.question_rows = rows_read(request.POST)
+    if "dimensions" not in form.locked:
+        form.dimension_rows = dimension_rows_read(request.POST)
     return form
 
 
@@ -195,7 +198,7 @@ def _problems(form: StudyForm) -> list[tuple[str, str, str]]:
         if name not in form.fields:
             continue
         field = form[name]
-        target = "eligibility" if name == "eligibility" else field.id_for_label or f"{field.auto_id}_0"
+        target = name if name in ("eligibility", "dimensions") else field.id_for_label or f"{field.auto_id}_0"
         found.append((str(field.label), str(form.errors[name][0]), target))
     return found
 

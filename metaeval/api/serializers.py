@@ -12,6 +12,7 @@ from annotation.models import Kind
 from metaeval.api.selections import CriteriaAsked
 from metaeval.api.sources import (
     MOST_ID,
+    DimensionAsked,
     PreregistrationAsked,
     PresetAsked,
     SourceAsked,
@@ -74,7 +75,7 @@ class JobSerializer(serializers.ModelSerializer[ReportJob]):
         return reverse("api:job", args=[job.pk])
 
 
-class ReportWriteSerializer(PreregistrationAsked, PresetAsked, VerdictAsked):
+class ReportWriteSerializer(PreregistrationAsked, PresetAsked, DimensionAsked, VerdictAsked):
     """What to report on: a dataset or a study."""
 
     dataset = serializers.CharField(required=False)
@@ -99,7 +100,7 @@ class ReportWriteSerializer(PreregistrationAsked, PresetAsked, VerdictAsked):
         return attrs
 
 
-class ComparisonSerializer(PreregistrationAsked, PresetAsked, VerdictAsked, SourceAsked):
+class ComparisonSerializer(PreregistrationAsked, PresetAsked, DimensionAsked, VerdictAsked, SourceAsked):
     """Judges to compare with people or with gold."""
 
     dataset = serializers.CharField(help_text="The dataset to compare on; without a sweep all its judgments.")

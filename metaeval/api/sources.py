@@ -59,6 +59,18 @@ class PresetAsked(Exact):
     )
 
 
+class DimensionAsked(Exact):
+    """On which dimension of pairs."""
+
+    dimension = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=40,
+        help_text="Of pairs: the key of the dimension that labels are read on. If left out, the overall one.",
+    )
+
+
 class SourceAsked(Exact):
     """Whose judgments: those of a sweep, or of the judges of a dataset."""
 

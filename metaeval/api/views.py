@@ -44,6 +44,7 @@ from metaeval.reports.report import report_of
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.reports.typesetting import MissingPdfError
 from metaeval.selectors.decisions import decision_get_for, decisions_visible_to, judge_export
+from metaeval.selectors.inputs import dimension_facts
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import report_get_for, report_list_for
 from metaeval.selectors.sweeps import SweepView
@@ -233,8 +234,16 @@ class ComparisonsView(ApiView):
         against = values.get("against", "")
         if not is_small([dataset], values["kind"]):
             preset_check(values["kind"], values["preset"])
+            if values["dimension"]:
+                dimension_facts(dataset, values["kind"], None, sweep.reader, values["dimension"])
             asked = asked_of(
-                sweep, dataset, values["kind"], against=against, verdict=verdict, preset=values["preset"]
+                sweep,
+                dataset,
+                values["kind"],
+                against=against,
+                verdict=verdict,
+                preset=values["preset"],
+                dimension=values["dimension"],
             )
             address = reverse("api:comparisons")
             job = page_request(user=self.user, dataset=dataset, asked=asked, address=address)
@@ -246,6 +255,7 @@ class ComparisonsView(ApiView):
             against=against,
             verdict=verdict,
             preset=values["preset"],
+            dimension=values["dimension"],
         )
         return Response((content if plan is None else with_plan(content, plan)).as_json())
 

@@ -80,6 +80,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
             targets=list(inputs.targets()) if "against" in kind.options else [],
             criteria=list(inputs.criteria),
             scales=inputs.scales_json() or None,
+            dimension=inputs.facts.get("dimension"),
             items=_items(kind, sample, targets),
             people=_people(kind, sample),
             gold=gold_measures(kind, sample),

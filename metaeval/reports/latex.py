@@ -194,9 +194,8 @@ def _caption(report: ReportContent, what: str, *notes: str) -> str:
         )
         if has_alike(report):
             intervals += " Where there are two, the second is of annotators like these."
-    about = report.study["title"] if report.study else report.dataset["title"]
     inputs = f"Inputs {report.inputs_hash[:12]}."
-    return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
+    return " ".join(escape(part) for part in (f"{what}: {report.about}.", *notes, intervals, inputs))
 
 
 def _grid(report: ReportContent, table: FigureTable, words: str, *, counts: bool = False) -> LatexTable:

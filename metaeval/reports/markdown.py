@@ -82,6 +82,8 @@ def facts_text(report: ReportContent) -> str:
         found.insert(2, f"{items.n_gold:,} with a gold answer")
     if report.study:
         found.append(f"study {report.study['title']}")
+    if report.dimension:
+        found.append(f"dimension {report.dimension['name']}")
     if report.sweep:
         found.append(f"sweep {report.sweep['name']}")
     return "; ".join(found) + "."

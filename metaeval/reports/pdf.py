@@ -46,9 +46,8 @@ def pdf(report: ReportContent) -> bytes:
 def pdf_content(report: ReportContent) -> Json:
     """All that the template sets, as plain JSON values."""
     found, written = verdict_of(report), methods_section(report)
-    about = report.study["title"] if report.study else report.dataset["title"]
     return {
-        "title": about or report.name,
+        "title": report.about or report.name,
         "subject": f"{report.dataset['name']}, version {report.dataset['version']}",
         "facts": facts_text(report),
         "headline": found.headline,

@@ -166,14 +166,15 @@ class ReportContent:
     evaluators: dict[str, Any] | None = None
     capacity: dict[str, Any] | None = None
     scales: list[dict[str, Any]] | None = None
+    dimension: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was,
         ``parts``, ``evaluators`` and ``capacity`` since they are kept, ``scales`` where one is not 1
-        to 5.
+        to 5, ``dimension`` where it is not about the overall one.
         """
         plain: dict[str, Any] = {"schema": SCHEMA} | _listed(self)
-        for name in ("planned", "parts", "evaluators", "capacity", "scales"):
+        for name in ("planned", "parts", "evaluators", "capacity", "scales", "dimension"):
             if plain[name] is None:
                 del plain[name]
         return plain
@@ -183,6 +184,12 @@ class ReportContent:
         """The figures of its kind, on the scales of its criteria, and those of the preset that it was asked for."""
         figures = FIGURES[self.kind].on([Scale.of_json(scale) for scale in self.scales or ()])
         return figures.under(self.options.get("preset", ""))
+
+    @property
+    def about(self) -> str:
+        """The title of what it is about: of its study, else of its dataset, and the dimension."""
+        title = str((self.study or self.dataset)["title"])
+        return f"{title}: {self.dimension['name']}" if self.dimension else title
 
     @property
     def published(self) -> PublishedConvention | None:

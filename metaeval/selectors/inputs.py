@@ -10,9 +10,11 @@ from django.db.models import Q, QuerySet
 
 from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
+from annotation.kinds.dimensions import DIMENSIONS, on_dimension
 from annotation.kinds.reasonable import KEY
 from annotation.models import Dataset, Study, TiePolicy, User
 from annotation.selectors.datasets import items_of, response_lengths, scales_of
+from annotation.selectors.dimensions import dimensions_said
 from annotation.selectors.instructions import instruction_clusters
 from annotation.selectors.judged_items import dataset_kinds
 from annotation.selectors.judging import slice_names
@@ -61,6 +63,7 @@ def inputs_read(
     sweep: SweepView | None = None,
     judges: Collection[str] | None = None,
     reader: User | None = None,
+    dimension: str = "",
 ) -> Inputs:
     """Read all that figures of a dataset's items of one kind depend on; a fixed number of queries, whatever the size.
 
@@ -76,22 +79,26 @@ def inputs_read(
     reader : User, optional
         Count only the labels that this person may see: of a dataset that all may read, not those of others' studies.
         Of a sweep its own reader.
+    dimension : str, optional
+        Of pairs: labels and gold as they are on the dimension with this key; what says nothing on it is left out. A
+        judge's verdict is its own, whatever it was asked. Without it the overall one.
 
     Raises
     ------
     ReportError
-        There are no such items, or no such judge.
+        There are no such items, no such judge, or no such dimension.
     """
     reader = reader if sweep is None else sweep.reader
+    on = dimension_facts(dataset, kind, study, reader, dimension) if dimension else {}
     of_kind = kind_of(kind)
     rows = _item_rows(dataset, kind, sweep, study)
     place = {row["pk"]: k for k, row in enumerate(rows)}
     scales = scales_of(dataset.pk) if of_kind.parts == "criteria" else {}
     criteria = tuple(scales)
-    items = _items(dataset, of_kind, rows, criteria)
+    items = _items(dataset, of_kind, rows, criteria, dimension)
     asked = _asked(of_kind, items.external_id, sweep)
     chosen = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judges)
-    labels = _labels(dataset, of_kind, place, items, study, reader, list(scales.values()))
+    labels = _labels(dataset, of_kind, place, items, study, reader, list(scales.values()), dimension)
     found = Inputs(
         kind=kind,
         name=dataset.name if study is None else study.slug,
@@ -99,6 +106,7 @@ def inputs_read(
             "dataset": dataset_facts(dataset),
             "study": study_facts(study),
             "sweep": sweep and sweep.facts(),
+            **on,
         },
         items=items,
         labels=labels,
@@ -109,6 +117,27 @@ def inputs_read(
         weights=sampling_weights(dataset, study, items.external_id, reader, kind),
     )
     return FIGURES[kind].with_baselines(found) if FIGURES[kind].shows_baselines else found
+
+
+def dimensions_known(
+    dataset: Dataset, kind: str, study: Study | None = None, reader: User | None = None
+) -> dict[str, str]:
+    """Key to name of each dimension beside the overall one that figures of these labels can be about."""
+    if DIMENSIONS not in kind_of(kind).study_rules:
+        return {}
+    return dimensions_said(labels_counted(dataset, kind, study, reader), study)
+
+
+def dimension_facts(
+    dataset: Dataset, kind: str, study: Study | None, reader: User | None, key: str
+) -> dict[str, Any]:
+    """What a report's header says of the dimension that it is on. Raises UnknownNameError of one that there isn't."""
+    known = dimensions_known(dataset, kind, study, reader)
+    if key not in known:
+        of = f"Study {study.slug!r}" if study is not None else f"Dataset {dataset.name!r}"
+        there = f"it has {', '.join(known)} beside the overall one" if known else "it has none"
+        raise UnknownNameError(f"{of} has no dimension {key!r}; {there}.")
+    return {"dimension": {"key": key, "name": known[key]}}
 
 
 # --- items ---------------------------------------------------------------------------------------------------------
@@ -133,7 +162,9 @@ def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None, study: Stud
     return rows
 
 
-def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tuple[str, ...]) -> Items:
+def _items(
+    dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tuple[str, ...], dimension: str
+) -> Items:
     lengths = _lengths(dataset, kind)
     tree, points = _tree(dataset) if kind.parts == "aspects" else ({}, {})
     # Instructions are numbered by first appearance: a name that any database gives them.
@@ -158,7 +189,7 @@ def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tupl
                 category=row["instruction__category"],
                 subset=row["instruction__subset"],
                 parts=names,
-                gold=row["gold"],
+                gold=on_dimension(row["gold"], dimension),
                 metadata=row.get("metadata") or {},
                 lengths=lengths.get(row["pk"], ()),
                 parents=tuple(tree.get(row["instruction_id"], {}).values()),
@@ -202,10 +233,17 @@ def _labels(
     study: Study | None,
     reader: User | None,
     scales: Sequence[Scale],
+    dimension: str,
 ) -> Labels:
     labels = labels_counted(dataset, kind.name, study, reader)
-    more = _more_of_pairs(labels) if kind.scale == "preference" else {}
-    columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated", "pk")
+    more = _more_of_pairs(labels) if kind.scale == "preference" and not dimension else {}
+    columns = (
+        "item_id",
+        "annotator_id",
+        "value" if dimension else kind.column,
+        "annotator__is_simulated",
+        "pk",
+    )
     rows = labels.values_list(*columns, "study__slug", "annotator__external_id")
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
@@ -214,6 +252,11 @@ def _labels(
     for item_id, annotator_id, value, simulated, pk, slug, name in rows.iterator(chunk_size=5_000):
         if item_id not in place:
             continue
+        if dimension:
+            said = on_dimension(value, dimension)
+            if said is None:
+                continue
+            value, more[pk] = said["choice"], said
         # Somebody who labelled an item in two studies has one opinion, the first.
         if (item_id, annotator_id) in seen:
             n_repeated += 1

@@ -50,7 +50,10 @@ def leaders_of(user: User, dataset_ids: Sequence[int]) -> dict[int, Leader]:
     ranked by, and one for each place that a leader has among the judges of its report.
     """
     reports = (
-        reports_visible_to(user).filter(dataset__in=dataset_ids, content__primary__isnull=False).order_by()
+        reports_visible_to(user)
+        .filter(dataset__in=dataset_ids, content__primary__isnull=False)
+        .exclude(options__has_key="dimension")  # who leads on style leads there alone
+        .order_by()
     )
     newest: dict[int, tuple[int, str]] = {}
     rows = reports.exclude(content__primary="").values_list("pk", "dataset", "content__primary")
@@ -99,16 +102,19 @@ def reports_beside(user: User, report: Report) -> list[Report]:
     kind = report.options.get("kind", DEFAULT_KIND)
 
     def other(one: Report) -> bool:
-        subject = one.study_id, one.sweep_id, one.options.get("kind", DEFAULT_KIND)
-        return subject != (report.study_id, report.sweep_id, kind)
+        of_kind, on = one.options.get("kind", DEFAULT_KIND), one.options.get("dimension", "")
+        subject = one.study_id, one.sweep_id, of_kind, on
+        return subject != (report.study_id, report.sweep_id, kind, report.options.get("dimension", ""))
 
     return sorted(rows, key=other)
 
 
-def report_latest(user: User, study: Study) -> Report | None:
-    """The newest stored report on a study that this person may read."""
+def report_latest(user: User, study: Study, dimension: str = "") -> Report | None:
+    """The newest stored report on a study that this person may read, overall or on one other dimension."""
     found = reports_visible_to(user).filter(study=study, sweep=None).order_by("-created_at", "-pk")
-    return found.first()
+    if dimension:
+        return found.filter(options__dimension=dimension).first()
+    return found.exclude(options__has_key="dimension").first()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +125,19 @@ class ReportTarget:
     kind: str
     study: str = ""
     words: str = ""
+    dimension: str = ""
 
     @property
     def key(self) -> str:
         """As a form names it."""
+        if self.dimension:
+            return f"study/{self.study}/{self.dimension}"
         return f"study/{self.study}" if self.study else f"dataset/{self.dataset}/{self.kind}"
 
 
 def report_targets(user: User) -> list[ReportTarget]:
     """What this person may report on: each visible dataset, once for each kind of its items, then their
-    studies on it. Three queries.
+    studies on it, each also on its other dimensions. Three queries.
     """
     datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
     kinds: dict[int, list[str]] = defaultdict(list)
@@ -148,4 +157,9 @@ def report_targets(user: User) -> list[ReportTarget]:
             label = Kind(study.kind).label.lower()
             words = f"{study.title} (study {study.slug}, {label})"
             found.append(ReportTarget(dataset.name, study.kind, study.slug, words))
+            found += [
+                ReportTarget(dataset.name, study.kind, study.slug, f"{words}: {each.name}", each.key)
+                for each in study.dimensions_asked
+                if not each.overall
+            ]
     return found

@@ -31,6 +31,7 @@ def comparison_get(
     against: str = "",
     verdict: tuple[float, Annotators] = (0.0, "alike"),
     preset: str = "",
+    dimension: str = "",
 ) -> ReportContent:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
@@ -42,6 +43,8 @@ def comparison_get(
         The practical margin, and over which annotators a winner must win.
     preset : str
         The paper whose figures are computed beside the others.
+    dimension : str
+        Of pairs: the key of the dimension that labels and gold are read on; empty for the overall one.
 
     Raises
     ------
@@ -53,7 +56,7 @@ def comparison_get(
     preset_check(kind, preset)
     if sweep.n_contestants and not sweep.judge_ids:
         raise NothingJudgedError(CONTESTANTS_ONLY)
-    inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
+    inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep, dimension=dimension)
     targets = inputs.targets()
     if not inputs.judges:
         raise NothingJudgedError("No judge has judged items of this kind yet.")

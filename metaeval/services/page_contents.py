@@ -59,6 +59,8 @@ class PageAsked:
         Of a paper that ranks systems: those that others are compared with, and the dataset that agreement comes from.
     preset : str
         Of a comparison: the paper whose figures stand beside the others.
+    dimension : str
+        Of a comparison of pairs: the key of the dimension; empty for the overall one.
     """
 
     page: str
@@ -76,6 +78,7 @@ class PageAsked:
     baselines: tuple[str, ...] = ()
     agreement: str = ""
     preset: str = ""
+    dimension: str = ""
 
     @property
     def key(self) -> str:
@@ -85,7 +88,7 @@ class PageAsked:
             del content["report_id"]
         if not self.paper:  # nor were there papers
             del content["paper"]
-        for name in ("baselines", "agreement", "preset"):
+        for name in ("baselines", "agreement", "preset", "dimension"):
             if not content[name]:
                 del content[name]
         return sha256(canonical_json(content).encode("ascii")).hexdigest()
@@ -100,11 +103,21 @@ def asked_of(
     criteria: Criteria | None = None,
     verdict: tuple[float, Annotators] = (0.0, "alike"),
     preset: str = "",
+    dimension: str = "",
 ) -> PageAsked:
     """Of the comparison of a sweep on one dataset, or with criteria of the decision."""
     page = JobPage.COMPARISON if criteria is None else JobPage.DECISION
     return PageAsked(
-        page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria, *verdict, preset=preset
+        page.value,
+        sweep.pk,
+        sweep.source,
+        dataset.name,
+        kind,
+        against,
+        criteria,
+        *verdict,
+        preset=preset,
+        dimension=dimension,
     )
 
 
@@ -165,4 +178,5 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
         against=asked.against,
         verdict=verdict,
         preset=asked.preset,
+        dimension=asked.dimension,
     ).as_json()

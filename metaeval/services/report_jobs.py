@@ -33,6 +33,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import Annotators
+from metaeval.selectors.inputs import dimension_facts
 from metaeval.services.drawings import report_draw
 from metaeval.services.page_contents import PageAsked, asked_to_verify, page_content
 from metaeval.services.reports import (
@@ -70,29 +71,39 @@ def report_request(
     preregistration: Preregistration | None = None,
     pass_mark: float | None = None,
     preset: str = "",
+    dimension: str = "",
 ) -> Report | ReportJob:
     """Make a small report at once, or ask for one that takes long; who asks for the same twice gets the same job.
 
     Raises
     ------
     UnknownNameError
-        There is none that they may see.
+        There is none that they may see, or no such dimension.
     ReportError
         There is nothing to report on, the preset has no figures of this kind, or too many of their reports are waiting.
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
     preset_check(subject.kind, preset)
+    if dimension:
+        dimension_facts(subject.dataset, subject.kind, subject.study, user, dimension)
     if is_small([subject.dataset], subject.kind):
         options = Options(
             epsilon=epsilon, margin=margin, annotators=annotators, pass_mark=pass_mark, preset=preset
         )
-        return subject_report(user=user, subject=subject, options=options, preregistration=preregistration)
+        return subject_report(
+            user=user,
+            subject=subject,
+            options=options,
+            preregistration=preregistration,
+            dimension=dimension,
+        )
     given: dict[str, Any] = {
         "epsilon": epsilon,
         "margin": margin,
         "annotators": annotators,
         "pass_mark": pass_mark,
         "preset": preset,
+        **({"dimension": dimension} if dimension else {}),
     }
     plan = preregistration.pk if preregistration is not None else None
     key = sha256(json.dumps([given, plan], sort_keys=True).encode("ascii")).hexdigest()
@@ -270,6 +281,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
                     kind=job.kind,
                     study=job.study,
                     reader=job.requested_by,
+                    dimension=job.dimension,
                     options=Options(
                         epsilon=job.epsilon,
                         margin=job.margin,

@@ -76,6 +76,7 @@ def report_build(
     options: Options = DEFAULTS,
     n_resamples: int | None = None,
     reader: User | None = None,
+    dimension: str = "",
 ) -> ReportContent:
     """Compute a report on the items of one kind, as docs/report-schema.md explains it.
 
@@ -97,6 +98,8 @@ def report_build(
         In place of the default of the kind.
     reader : User, optional
         Count only the labels that this person may see; by default all.
+    dimension : str, optional
+        Of pairs: the key of the dimension that labels are read on; by default the overall one.
 
     Raises
     ------
@@ -111,7 +114,15 @@ def report_build(
     if options.tie_break != DEFAULTS.tie_break and "tie_break" not in figures.options:
         raise ReportError(f"convention: {options.tie_break} is of pairs; this report is of the kind {kind}.")
     preset_check(kind, options.preset)
-    inputs = inputs_read(dataset=dataset, kind=kind, study=study, sweep=sweep, judges=judges, reader=reader)
+    inputs = inputs_read(
+        dataset=dataset,
+        kind=kind,
+        study=study,
+        sweep=sweep,
+        judges=judges,
+        reader=reader,
+        dimension=dimension,
+    )
     chosen = options_against(inputs, against, options)
     return content_get(inputs, chosen if n_resamples is None else replace(chosen, n_resamples=n_resamples))
 
@@ -203,9 +214,10 @@ def subject_report(
     subject: Subject,
     options: Options = DEFAULTS,
     preregistration: Preregistration | None = None,
+    dimension: str = "",
 ) -> StoredReport:
     """Compute a report and store it. Raises ReportError where there is nothing to report on."""
-    report = report_build(**subject._asdict(), reader=user, options=options)
+    report = report_build(**subject._asdict(), reader=user, options=options, dimension=dimension)
     return report_save(
         report=report,
         dataset=subject.dataset,
@@ -274,7 +286,9 @@ def report_save(
             sweep_id=sweep_id,
             preregistration=preregistration,
             inputs_hash=report.inputs_hash,
-            options=report.options | {"kind": report.kind},
+            options=report.options
+            | {"kind": report.kind}
+            | ({"dimension": report.dimension["key"]} if report.dimension else {}),
             content=report.as_json(),
             created_by=user,
         )

@@ -30,17 +30,24 @@ class StudyJudges:
     anytime: AnytimeEntry | None = None
 
 
-def study_judges_get(*, study: Study, reader: User) -> StudyJudges | None:
-    """What a report on a study says now, or of many rows what the latest said; None without judgments or labels."""
+def study_judges_get(*, study: Study, reader: User, dimension: str = "") -> StudyJudges | None:
+    """What a report on a study says now, or of many rows what the latest said; None without judgments or labels.
+
+    With a dimension, judges are held against the labels on it, and while labels arrive nothing is said.
+    """
     labels = labels_visible_to(reader).current().filter(study=study)
     if not judgments_on([study.dataset], study.kind).exists() or not labels.exists():
         return None
     if is_small([study.dataset], study.kind):
         # As `report_build` does, with the inputs at hand.
-        inputs = inputs_read(dataset=study.dataset, kind=study.kind, study=study, reader=reader)
+        inputs = inputs_read(
+            dataset=study.dataset, kind=study.kind, study=study, reader=reader, dimension=dimension
+        )
         content = content_get(inputs, options_against(inputs))
+        if dimension:
+            return StudyJudges(content)
         return StudyJudges(content, None, *_two_best(study, reader, inputs, content))
-    stored = report_latest(reader, study)
+    stored = report_latest(reader, study, dimension)
     return StudyJudges(None if stored is None else report_of(stored.content), stored)
 
 

@@ -63,7 +63,13 @@ def _again(
     added = [judge for judge in found if judge.fingerprint not in known]
     names = [judge.name for judge in found if judge.fingerprint in known] if added else None
     inputs = inputs_read(
-        dataset=dataset, kind=report.kind, study=study, sweep=sweep, judges=names, reader=reader
+        dataset=dataset,
+        kind=report.kind,
+        study=study,
+        sweep=sweep,
+        judges=names,
+        reader=reader,
+        dimension=(report.dimension or {}).get("key", ""),
     )
     given = (
         {"epsilon": EPSILON_BEFORE} | report.options

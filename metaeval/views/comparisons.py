@@ -12,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
+from annotation.selectors.dimensions import dimensions_of_studies
 from metaeval.figures import FIGURES, KIND_LABELS
 from metaeval.forms import PromoteForm, PublishedForm
 from metaeval.models import Preregistration
@@ -39,6 +40,8 @@ from metaeval.views.planned import plan_named, plans_context
 from metaeval.views.reports import report_file
 from web.access import ResearcherRequest, researcher_page
 from web.loop import LoopPlace
+
+MOST_KEY = 40  # characters of the key of a dimension
 
 
 @never_cache
@@ -68,14 +71,15 @@ def comparison_page(
     if kinds and not has_pairs:
         return render(request, "metaeval/comparison.html", context)
     form = verdict_form(request, (DEFAULT_KIND, *kinds))
-    preset = form.preset_of(DEFAULT_KIND)
+    preset, dimension = form.preset_of(DEFAULT_KIND), request.GET.get("dimension", "")[:MOST_KEY]
+    context |= {"dimension": dimension, "dimensions": dimensions_of_studies(dataset, sweep.reader)}
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     kept = None
     if content is None and refused is None:
         kept = kept_of(
             request,
             [dataset],
-            asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked(), preset=preset),
+            asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked(), preset=preset, dimension=dimension),
             sweep.judge_ids,
         )
     if kept is not None:
@@ -85,7 +89,9 @@ def comparison_page(
         context["kept"] = kept
     elif content is None:
         try:
-            content = comparison_get(sweep=sweep, dataset=dataset, verdict=form.asked(), preset=preset)
+            content = comparison_get(
+                sweep=sweep, dataset=dataset, verdict=form.asked(), preset=preset, dimension=dimension
+            )
         except ReportError as error:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
     if content is not None and context.get("kinds") and all(judge.baseline for judge in content.judges):
@@ -166,6 +172,7 @@ def _asked_of_figures(request: ResearcherRequest, kind: str) -> dict[str, Any]:
         "against": request.GET.get("against", ""),
         "verdict": form.asked(),
         "preset": form.preset_of(kind),
+        "dimension": request.GET.get("dimension", "")[:MOST_KEY] if kind_of(kind).presented else "",
     }
 
 
@@ -193,7 +200,7 @@ def _pictures(
 ) -> list[ShownPicture]:
     """The pictures of a comparison; their addresses ask for what the page asks for."""
     asked = {"dataset": dataset.name, "kind": content.kind, "measure": content.primary}
-    kept = ("against", *PublishedForm.base_fields)
+    kept = ("against", "dimension", *PublishedForm.base_fields)
     asked |= {name: request.GET[name] for name in kept if name in request.GET}
     return pictures_shown(
         request,
@@ -232,7 +239,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
 
 def _asked_query(request: ResearcherRequest) -> str:
     """What the address asks of the verdict and of the figures, as it goes on in the address of a download."""
-    names = (*PublishedForm.base_fields, "plan")
+    names = (*PublishedForm.base_fields, "plan", "dimension")
     asked = {name: request.GET[name] for name in names if request.GET.get(name)}
     return f"&{urlencode(asked)}" if asked else ""
 
@@ -267,7 +274,8 @@ def _comparison_context(
         "deciding": deciding,
         "in_use": [] if current is None else [current],
         "moved": decisions_moved([] if current is None else [current]),
-        "promotable": promotable,
+        # A judge is chosen by the overall answers.
+        "promotable": [] if content.dimension else promotable,
         "promote_url": f"{source_url(sweep, 'promote')}?{urlencode(here)}",
         "inputs_hash": content.inputs_hash,
         "pictures": []

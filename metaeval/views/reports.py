@@ -98,6 +98,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 preregistration=preregistration_get_for(request.user, int(plan)) if plan else None,
                 pass_mark=form.cleaned_data["pass_mark"],
                 preset=form.cleaned_data["preset"],
+                dimension=chosen.dimension,
             )
         except ReportError as error:
             messages.error(request, str(error))
@@ -122,12 +123,17 @@ def _plans(request: ResearcherRequest) -> list[tuple[str, str]]:
 
 
 def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str | None:
-    """The choice that a page linked to: a study's by ``study``, a dataset's first by ``name``."""
+    """The choice that a page linked to: a study's by ``study`` and ``dimension``, a dataset's first by ``name``."""
     study, name = request.GET.get("study"), request.GET.get("name")
+    dimension = request.GET.get("dimension", "")
     wanted = (
         target
         for target in targets
-        if (target.study == study if study else target.dataset == name and not target.study)
+        if (
+            (target.study, target.dimension) == (study, dimension)
+            if study
+            else target.dataset == name and not target.study
+        )
     )
     return next((target.key for target in wanted), None)
 

@@ -64,10 +64,15 @@ def _pictures(study: Study) -> tuple[Picture, ...]:
 def study_judges(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Judges against the annotators of a study; 204 where there is nothing to say, so that the page stays as it is."""
     study = _study(request, slug)
-    found = study_judges_get(study=study, reader=request.user)
+    wanted = request.GET.get("dimension", "")
+    dimension = next((each for each in study.dimensions_asked if each.part and each.key == wanted), None)
+    found = study_judges_get(
+        study=study, reader=request.user, dimension="" if dimension is None else dimension.key
+    )
     if found is None:
         return HttpResponse(status=204)
     context: dict[str, Any] = {"study": study, "dataset": study.dataset, "stored": found.stored}
+    context["dimension"] = dimension
     if (content := found.content) is not None:
         context |= {
             "content": content,

@@ -1,4 +1,4 @@
-// What every answer may have beside its choice: how strong a preference is, and a comment.
+// What every answer may have beside its choice: how strong a preference is, reasons, and a comment.
 "use strict";
 (() => {
   // On a scale of preference the keys A and B choose a side where it is weakest; pressed again they go a step further.
@@ -29,6 +29,30 @@
     if (!form || performance.now() - arrived < FIRST_MOMENT || !form.checkValidity()) return;
     queueMicrotask(() => form.isConnected && form.requestSubmit());
   });
+
+  // Where a reason has to be picked, the first one is required as long as none is. Before annotate.js looks whether the
+  // answer is complete.
+  const reasonsSync = (box) => {
+    const inputs = [...box.querySelectorAll("[data-reason]")];
+    const isPicked = inputs.some((input) => input.checked);
+    inputs.forEach((input, place) => (input.required = !isPicked && place === 0));
+  };
+  const reasonsSyncAll = () => document.querySelectorAll("[data-reasons-required]").forEach(reasonsSync);
+  document.addEventListener("input", (event) => event.target.matches?.("[data-reason]") && reasonsSyncAll(), { capture: true });
+  // Enter goes there once the reasons are all that is missing.
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Enter" || event.target.matches?.("textarea, summary, button, a") || document.querySelector("dialog[open]")) return;
+      const first = document.querySelector("form[data-annotate] [data-reason]:invalid");
+      const others = [...(first?.form.elements ?? [])].some((input) => input !== first && input.matches(":is(input, select, textarea):invalid"));
+      if (!first || others) return;
+      event.preventDefault();
+      first.focus({ focusVisible: true });
+      window.touchstoneAnswers.of(first.form)?.tell("local", "Pick at least one reason");
+    },
+    { capture: true },
+  );
 
   // The comment: its field is ready to be typed into when it opens, and Escape goes back to the keys.
   const box = (element) => element.closest?.("[data-comment]");
@@ -63,8 +87,12 @@
   });
 
   // Drafts are put back by another script, and the browser restores inputs late: look again.
-  addEventListener("DOMContentLoaded", syncAll);
-  addEventListener("pageshow", syncAll);
-  document.addEventListener("touchstone:work", syncAll);
-  if (document.readyState !== "loading") syncAll();
+  const lookAgain = () => {
+    syncAll();
+    reasonsSyncAll();
+  };
+  addEventListener("DOMContentLoaded", lookAgain);
+  addEventListener("pageshow", lookAgain);
+  document.addEventListener("touchstone:work", lookAgain);
+  if (document.readyState !== "loading") lookAgain();
 })();

@@ -1,5 +1,7 @@
 // An answer in parts (a rubric's criteria, a checklist's questions): one part is current, keys answer it and lead to the
 // next one without an answer. The parts are plain fieldsets of radios, or of a number, which do without this script.
+// With [data-one-at-a-time] (the dimensions of a pair) style sheets show the current part alone, so that a tap leads on as
+// a key does; [data-part-to="id"] goes to a part, and its [data-part-said] says what was answered there.
 "use strict";
 (() => {
   const root = () => document.querySelector("[data-parts]");
@@ -14,6 +16,20 @@
   // Whether somebody has been at the current part. Until then it is the next one: nobody is led past the first.
   let isAt = false;
 
+  const isAlone = () => root()?.hasAttribute("data-one-at-a-time");
+  const stepsSync = () => {
+    for (const step of document.querySelectorAll("[data-part-to]")) {
+      const part = document.getElementById(step.dataset.partTo);
+      const said = part.querySelector("input:checked")?.dataset.said ?? "";
+      step.querySelector("[data-part-said]").textContent = said;
+      step.toggleAttribute("data-answered", said !== "");
+      const isOn = part === current();
+      if (isOn && !step.hasAttribute("aria-current")) step.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
+      if (isOn) step.setAttribute("aria-current", "step");
+      else step.removeAttribute("aria-current");
+    }
+  };
+
   const mark = (part) => {
     for (const other of parts()) {
       if (other === part) other.setAttribute("aria-current", "true");
@@ -24,12 +40,14 @@
         else delete label.dataset.key;
       }
     }
+    stepsSync();
   };
   const go = (part) => {
     if (!part) return;
     mark(part);
     // On the part and on none of its options: the one in the light would be favoured, and take keys that scroll.
     part.focus({ preventScroll: true, focusVisible: true });
+    if (isAlone()) return; // in the bar, which is in view
     // A part that is higher than what is free between the bars shows its heading, not its middle.
     const free = edge(".answer-bar", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
     const block = part.offsetHeight < free ? "center" : "start";
@@ -42,6 +60,7 @@
     const bar = document.querySelector("[data-parts-progress]");
     if (words) words.textContent = `${done} of ${all.length} ${root().dataset.parts}`;
     if (bar) bar.value = done;
+    stepsSync();
   };
   const nextOpen = (part) => {
     const all = parts();
@@ -67,14 +86,22 @@
       queueMicrotask(() => go(all[Math.max(0, Math.min(all.length - 1, place))]));
       return;
     }
-    // A click that a script made is a key's (see keys.js), and the key leads on; who points at a part stays there.
-    if (event.isTrusted || !event.target.matches?.("[data-part] input")) return;
+    const step = event.target.closest?.("[data-part-to]");
+    if (step) {
+      go(document.getElementById(step.dataset.partTo));
+      return;
+    }
+    // A click that a script made is a key's (see keys.js), and the key leads on; who points at a part stays there, unless
+    // it is the only one to be seen.
+    if ((event.isTrusted && !isAlone()) || !event.target.matches?.("[data-part] input")) return;
     const part = event.target.closest("[data-part]");
     // What else is reasonable is asked here, too: Enter and J lead on.
     if (part.querySelector("[data-also]")) return;
     const next = nextOpen(part);
-    // After the key has put the focus on what it pressed.
-    queueMicrotask(() => (next ? go(next) : announceDone()));
+    const lead = () => (next ? go(next) : announceDone());
+    // After the key has put the focus on what it pressed; of a tap after the browser has said that there is a choice.
+    if (event.isTrusted) setTimeout(lead);
+    else queueMicrotask(lead);
   });
   const announceDone = () => {
     const announcer = document.querySelector("[data-announcer]");

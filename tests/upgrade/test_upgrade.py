@@ -146,6 +146,10 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     rules = site.rows({"annotation_study": reading})["annotation_study"]
     assert rules
     assert not any(value for row in rules for value in row)
+    lists = ["dimensions", "reasons", "require_reason"]
+    for row in site.rows({"annotation_study": lists})["annotation_study"]:
+        assert [json.loads(each) if isinstance(each, str) else each for each in row[:2]] == [[], []]
+        assert not row[2]
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)

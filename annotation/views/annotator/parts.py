@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.work import WorkForm
-from annotation.kinds import from_canonical, kind_of
+from annotation.kinds import answer_fields, from_canonical
 from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
 from annotation.selectors.shown import item_shown
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
@@ -97,5 +97,5 @@ def item_context(
 
 def _fields_of_label(label: Label) -> dict[str, str]:
     shown = from_canonical(label.kind, label.value, label.shown_order or [])
-    fields = kind_of(label.kind).fields(shown)
+    fields = answer_fields(label.kind, shown)
     return fields | ({"comment": label.comment} if label.comment else {})

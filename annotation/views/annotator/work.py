@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
 from annotation.forms.annotator import ItemReportForm, SkipForm
 from annotation.forms.work import WorkForm, draft_fields
-from annotation.kinds import kind_of
+from annotation.kinds import answer_words
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
@@ -241,7 +241,8 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
 def _in_words(found: Assignment, form: WorkForm) -> str:
     """What was just said of an item, on one line."""
     item = item_shown(found.enrollment.study, found.study_item.item, found.shown_order)
-    return ", ".join(part.said for part in kind_of(item.kind).words(item, form.fields))
+    parts = answer_words(item, form.fields)
+    return ", ".join(f"{part.name}: {part.said}" if part.name else part.said for part in parts)
 
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:

@@ -179,6 +179,12 @@ class Command(BaseCommand):
             f"{', '.join(published_presets())}",
         )
         parser.add_argument(
+            "--dimension",
+            default="",
+            metavar="KEY",
+            help="of pairs: read the labels on this dimension, by its key (default: the overall one)",
+        )
+        parser.add_argument(
             "--preregistration",
             metavar="SHA256",
             help="a preregistration by its SHA-256 (eight characters or more): the report says what was followed",
@@ -221,6 +227,7 @@ class Command(BaseCommand):
                 against=options["against"],
                 options=_options(options),
                 n_resamples=options["resamples"],
+                dimension=options["dimension"],
             )
             shown = report if plan is None else with_plan(report, plan)
             write_atomically(output, render(shown, suffix))
@@ -235,7 +242,7 @@ class Command(BaseCommand):
             self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {report.inputs_hash[:12]})."))
 
     def _paper(self, dataset: Dataset, study: Study | None, output: Path, options: dict[str, Any]) -> None:
-        for name in ("kind", "against", "save", "preregistration"):
+        for name in ("kind", "against", "save", "preregistration", "dimension"):
             if options[name]:
                 raise CommandError(f"--{name} is for reports: omit it with --paper.")
         paper_output_check(output)
