@@ -1,5 +1,7 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext, ngettext
 
+from annotation.domain import wording
 from annotation.logs import hide_tokens
 
 
@@ -11,3 +13,4 @@ class AnnotationConfig(AppConfig):
         import annotation.services.webhook_events  # noqa: F401  (makes its events known)
 
         hide_tokens()
+        wording.use(gettext, ngettext)

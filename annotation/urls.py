@@ -18,11 +18,12 @@ from annotation.views import (
     researcher_study_form,
     researcher_upload,
     researcher_versions,
+    screens,
     site,
     tokens,
     webhooks,
 )
-from annotation.views.annotator import accounts, entry, platforms, reading, steps, work
+from annotation.views.annotator import accounts, entry, languages, platforms, reading, steps, work
 
 pages = [
     # The pages of annotators.
@@ -54,6 +55,7 @@ pages = [
     path("s/<slug:slug>/link/", entry.link, name="link"),
     path("s/<slug:slug>/finish/", steps.finish, name="finish"),
     path("s/<slug:slug>/done/", steps.done, name="done"),
+    path("language/", languages.language, name="language"),
     # Entry points of a study: platforms, accounts, and the page of researchers about them.
     path("enter/<str:platform>/<str:token>/", platforms.enter, name="enter"),
     path("hooks/<str:platform>/<str:token>/", platforms.hook, name="hook"),
@@ -81,6 +83,8 @@ pages = [
     # The pages of researchers.
     path("studies/", researcher_studies.study_list, name="study-list"),
     path("studies/new/", researcher_study_form.study_create_view, name="study-create"),
+    path("screens/", screens.screens, name="screens"),
+    path("screens/<str:code>/<str:name>/", screens.screen, name="screen"),
     path("studies/preview/", researcher_study_form.markdown_preview, name="markdown-preview"),
     path("studies/estimate/", researcher_study_form.study_estimate, name="study-estimate"),
     path("studies/<slug:slug>/", researcher_studies.study_detail, name="study-detail"),

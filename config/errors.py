@@ -12,6 +12,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
 from web.api.problems import CONTENT_TYPE, error_of, problem_data
@@ -29,14 +30,28 @@ _SQLITE_BUSY = {
     sqlite3.SQLITE_PROTOCOL,
 }
 """What SQLite says when it cannot answer now. It calls a missing table an operational error too."""
-_WORDS = {
-    403: ("This upload needs an account", "Sign in as a researcher first. Nothing of it was stored."),
-    408: ("The request took too long", "It arrived too slowly, so we stopped reading it. Try again."),
-    411: ("The request has no length", "Send it with a Content-Length. Nothing of it was stored."),
-    413: ("The request is too large", "It's larger than this page accepts. Nothing of it was stored."),
+_WORDS = {  # translated where they are shown
+    403: (
+        gettext_noop("This upload needs an account"),
+        gettext_noop("Sign in as a researcher first. Nothing of it was stored."),
+    ),
+    408: (
+        gettext_noop("The request took too long"),
+        gettext_noop("It arrived too slowly, so we stopped reading it. Try again."),
+    ),
+    411: (
+        gettext_noop("The request has no length"),
+        gettext_noop("Send it with a Content-Length. Nothing of it was stored."),
+    ),
+    413: (
+        gettext_noop("The request is too large"),
+        gettext_noop("It's larger than this page accepts. Nothing of it was stored."),
+    ),
     503: (
-        "The site is busy",
-        "It can't answer right now. What you submitted before is safe. Try again in a few seconds.",
+        gettext_noop("The site is busy"),
+        gettext_noop(
+            "It can't answer right now. What you submitted before is safe. Try again in a few seconds."
+        ),
     ),
 }
 
@@ -67,7 +82,7 @@ class Refusal:
 
     def answer(self, request: HttpRequest) -> HttpResponse:
         title, text = _WORDS[self.status]
-        context = {"status": self.status, "title": title, "text": text}
+        context = {"status": self.status, "title": gettext(title), "text": gettext(text)}
 
         def page(_request: HttpRequest) -> HttpResponse:
             # Without the request: who asks stands in the database, which may be what does not answer.

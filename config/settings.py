@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "web.languages.LanguageMiddleware",
     "config.errors.RefusalMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -99,7 +100,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["template_partials.templatetags.partials"],
+            "builtins": ["template_partials.templatetags.partials", "django.templatetags.i18n"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -262,10 +263,24 @@ IMPORTS_DIR = Path(env.str("IMPORTS_DIR", default=str(VAR_DIR / "imports")))
 IMAGES_DIR = Path(env.str("IMAGES_DIR", default=str(VAR_DIR / "images")))
 
 # --- Web ---------------------------------------------------------------------------------------------------------
+# The pages of annotators are in each of these; those of staff are in the first. See `docs/languages.md`.
 LANGUAGE_CODE = "en"
+LANGUAGES = [
+    ("en", "English"),
+    ("es", "Español"),
+    ("de", "Deutsch"),
+    ("fr", "Français"),
+    ("pt", "Português"),
+    ("zh-hans", "简体中文"),
+    ("ja", "日本語"),
+    ("hi", "हिन्दी"),
+    ("ar", "العربية"),
+]
+LANGUAGE_COOKIE_NAME = "touchstone_language"
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

@@ -11,11 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from annotation.domain.wording import gettext_noop
+
 Stored: TypeAlias = Mapping[str, Any]
 
 ROLES = ("system", "user", "assistant", "tool")
-SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
-NOT_SHOWN = "(not shown)"
+SPEAKERS = {
+    "system": gettext_noop("System"),
+    "user": gettext_noop("User"),
+    "assistant": gettext_noop("Assistant"),
+    "tool": gettext_noop("Tool"),
+}
+NOT_SHOWN = gettext_noop("(not shown)")
 """In place of a turn that is hidden from people and judges alike."""
 _LIKE_A_TURN = re.compile(r"(\n)((?:\[Step \d+\]|System:|User:|Assistant:|Tool:))")
 """Lines that would pass for the beginning of a turn; in a trace they're set in, so that no text can make up a step."""

@@ -8,6 +8,8 @@ Nothing about them is stored with a label.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from annotation.domain.wording import gettext_noop as _
+
 COOKIE = "touchstone_reading"
 COOKIE_SECONDS = 365 * 24 * 60 * 60
 
@@ -36,27 +38,38 @@ class Preference:
 PREFERENCES = (
     Preference(
         "size",
-        "Text size",
-        (("normal", "Normal"), ("small", "Small"), ("large", "Large"), ("largest", "Largest")),
+        _("Text size"),
+        (("normal", _("Normal")), ("small", _("Small")), ("large", _("Large")), ("largest", _("Largest"))),
     ),
-    Preference("width", "Line width", (("normal", "Normal"), ("narrow", "Narrow"), ("full", "Full"))),
-    Preference("density", "Line spacing", (("normal", "Normal"), ("compact", "Compact"), ("open", "Wide"))),
-    Preference("text", "Text of answers", (("formatted", "Formatted"), ("written", "As written"))),
+    Preference(
+        "width", _("Line width"), (("normal", _("Normal")), ("narrow", _("Narrow")), ("full", _("Full")))
+    ),
+    Preference(
+        "density",
+        _("Line spacing"),
+        (("normal", _("Normal")), ("compact", _("Compact")), ("open", _("Wide"))),
+    ),
+    Preference("text", _("Text of answers"), (("formatted", _("Formatted")), ("written", _("As written")))),
     Preference(
         "prompt",
-        "Instruction",
-        (("scrolls", "Above the answers"), ("pinned", "Always in view"), ("folded", "Two lines")),
+        _("Instruction"),
+        (("scrolls", _("Above the answers")), ("pinned", _("Always in view")), ("folded", _("Two lines"))),
     ),
     Preference(
-        "phone", "On a phone", (("tabs", "One answer at a time"), ("stacked", "One below the other")), True
+        "phone",
+        _("On a phone"),
+        (("tabs", _("One answer at a time")), ("stacked", _("One below the other"))),
+        True,
     ),
     Preference(
         "columns",
-        "On a wide screen",
-        (("together", "Answers scroll together"), ("apart", "Each scrolls by itself")),
+        _("On a wide screen"),
+        (("together", _("Answers scroll together")), ("apart", _("Each scrolls by itself"))),
         True,
     ),
-    Preference("differences", "Words that differ", (("plain", "Not marked"), ("marked", "Marked")), True),
+    Preference(
+        "differences", _("Words that differ"), (("plain", _("Not marked")), ("marked", _("Marked"))), True
+    ),
 )
 
 

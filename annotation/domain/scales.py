@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from annotation.domain.wording import gettext
+
 NOT_APPLICABLE = "not_applicable"
 MAX_OPTIONS = 11
 """Points that are offered as options; of more a rating is entered as a number."""
@@ -123,6 +125,16 @@ class Scale:
         return f"{self.low} to {self.high}{steps}"
 
     @property
+    def words_of_range(self) -> str:
+        """`str` in the reader's language."""
+        words = (
+            gettext("%(low)s to %(high)s")
+            if self.step == 1
+            else gettext("%(low)s to %(high)s in steps of %(step)s")
+        )
+        return words % {"low": self.low, "high": self.high, "step": self.step}
+
+    @property
     def n_points(self) -> int:
         """How many ratings there are."""
         return (self.high - self.low) // self.step + 1
@@ -172,7 +184,7 @@ class Scale:
     def word(self, rating: object) -> str:
         """The words of a rating; empty where it has none."""
         if rating == NOT_APPLICABLE:
-            return "Not applicable"
+            return gettext("Not applicable")
         return dict(self.words).get(rating, "") if isinstance(rating, int) else ""
 
     def shown(self, rating: object) -> str:
@@ -182,7 +194,7 @@ class Scale:
         ['−1', '0', '+1']
         """
         if not isinstance(rating, int):
-            return "n/a" if rating == NOT_APPLICABLE else ""
+            return gettext("n/a") if rating == NOT_APPLICABLE else ""
         sign = "−" if rating < 0 else "+" if self.is_bipolar and rating > 0 else ""
         return f"{sign}{abs(rating)}"
 

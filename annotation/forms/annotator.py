@@ -4,22 +4,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from annotation.domain.eligibility import EligibilityQuestion
 
 SKIP_REASONS = (
-    ("unclear", "The instruction is unclear"),
-    ("knowledge", "It needs knowledge that I don’t have"),
-    ("distressing", "It’s distressing or offensive"),
-    ("other", "Something else"),
+    ("unclear", _("The instruction is unclear")),
+    ("knowledge", _("It needs knowledge that I don’t have")),
+    ("distressing", _("It’s distressing or offensive")),
+    ("other", _("Something else")),
 )
 # Not what is hard to judge, but what nobody could judge.
 REPORT_REASONS = (
-    ("broken", "A text is broken, cut off or unreadable"),
-    ("missing", "Something that is needed is missing"),
-    ("language", "It’s in a language that I can’t read"),
-    ("harmful", "It’s illegal, harmful or reveals private information"),
-    ("other", "Something else"),
+    ("broken", _("A text is broken, cut off or unreadable")),
+    ("missing", _("Something that is needed is missing")),
+    ("language", _("It’s in a language that I can’t read")),
+    ("harmful", _("It’s illegal, harmful or reveals private information")),
+    ("other", _("Something else")),
 )
 
 
@@ -27,10 +28,10 @@ class SkipForm(forms.Form):
     reason = forms.ChoiceField(
         choices=SKIP_REASONS,
         widget=forms.RadioSelect,
-        label="Why are you skipping this item?",
-        error_messages={"required": "Choose a reason first."},
+        label=_("Why are you skipping this item?"),
+        error_messages={"required": _("Choose a reason first.")},
     )
-    note = forms.CharField(required=False, max_length=150, label="In your own words")
+    note = forms.CharField(required=False, max_length=150, label=_("In your own words"))
 
     @property
     def chosen(self) -> str:
@@ -51,8 +52,8 @@ class ItemReportForm(SkipForm):
     reason = forms.ChoiceField(
         choices=REPORT_REASONS,
         widget=forms.RadioSelect,
-        label="What's wrong with it?",
-        error_messages={"required": "Choose what is wrong first."},
+        label=_("What's wrong with it?"),
+        error_messages={"required": _("Choose what is wrong first.")},
     )
 
     @property
@@ -73,8 +74,8 @@ class EligibilityForm(forms.Form):
                 choices=[(option.text, option.text) for option in question.options],
                 widget=forms.RadioSelect,
                 error_messages={
-                    "required": "Choose one of the answers.",
-                    "invalid_choice": "Choose one of the answers.",
+                    "required": _("Choose one of the answers."),
+                    "invalid_choice": _("Choose one of the answers."),
                 },
             )
 

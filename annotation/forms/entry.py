@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotation.entry.base import ID, Platform
 from annotation.models import PlatformLink
@@ -121,12 +122,12 @@ class ReconcileForm(forms.Form):
 
 class SignInForm(forms.Form):
     email = forms.EmailField(
-        max_length=200, label="Email", widget=forms.EmailInput(attrs={"autocomplete": "username"})
+        max_length=200, label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "username"})
     )
     password = forms.CharField(
         max_length=200,
         strip=False,
-        label="Password",
+        label=_("Password"),
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
@@ -137,7 +138,7 @@ class SignUpForm(SignInForm):
     password = forms.CharField(
         max_length=200,
         strip=False,
-        label="Password",
-        help_text="At least eight characters, and not one that many people use.",
+        label=_("Password"),
+        help_text=_("At least eight characters, and not one that many people use."),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )

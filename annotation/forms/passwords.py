@@ -12,12 +12,14 @@ from django.contrib.auth.forms import (
     SetPasswordForm,
 )
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.utils.translation import get_language, override
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models import User
 from annotation.selectors.entry import accounts_of_email
 from annotation.services.accounts import account_password_set, email_normal
 
-RULE = "At least eight characters, and not one that many people use."
+RULE = _("At least eight characters, and not one that many people use.")
 
 
 def soon(send: Callable[[], None]) -> None:
@@ -39,8 +41,13 @@ class ForgotForm(PasswordResetForm):
 
     def send_mail(self, *args: Any, **options: Any) -> None:
         # Django's logs what goes wrong, and touches no database.
-        deliver = super().send_mail
-        soon(lambda: deliver(*args, **options))
+        deliver, language = super().send_mail, get_language() or ""
+
+        def send() -> None:
+            with override(language):  # the reader's, which belongs to the thread of their request
+                deliver(*args, **options)
+
+        soon(send)
 
 
 class AccountForgotForm(ForgotForm):
@@ -68,7 +75,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # not subscri
         super().__init__(*args, **options)
         self.fields["new_password1"].help_text = RULE
         self.fields["new_password2"].help_text = ""
-        self.fields["new_password2"].label = "Repeat new password"
+        self.fields["new_password2"].label = _("Repeat new password")
 
 
 class AccountNewPasswordForm(NewPasswordForm):

@@ -62,6 +62,7 @@ def seconds_or(value: Any, kind: str) -> float:
 LABELS = {
     "kind": "Kind of work",
     "question": "Question above each item",
+    "language": "Language of the annotators' pages",
     "categories": "Categories",
     "subset": "Subset",
     "sampling": "Which items",
@@ -126,6 +127,7 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "sample_seed": "The same seed draws the same items.",
     "sampling_baseline": "Its response is compared in length with the other one of the pair.",
     "balance_categories": "The labeled items have the category proportions of all items at any time.",
+    "language": "Of buttons, steps and messages. Your own texts stay as you write them. Annotators can choose another.",
     "preference_points": "Without ties, one point fewer. From 5 points on, reports have figures of graded preferences.",
     "response_sets": "Annotators also mark every other answer that they find reasonable. Reports then score judges "
     "against these sets.",

@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
 from annotation.kinds import KINDS, AnswerError, Value, ValueRules, kind_of
 from annotation.kinds.reasons import REASONS, is_reason_field, picked
 from annotation.models import Study
@@ -142,17 +145,22 @@ class WorkForm:
 
     def _check_comment(self) -> None:
         if self.study.require_comment and not self.comment:
-            raise AnswerError("Say in the comment why you chose this.", field="comment", anchor="comment")
+            words = gettext("Say in the comment why you chose this.")
+            raise AnswerError(words, field="comment", anchor="comment")
         if len(self.comment) > MAX_COMMENT:
-            words = (
-                f"Shorten your comment: it has {len(self.comment):,} of at most {MAX_COMMENT:,} characters."
-            )
+            said = gettext("Shorten your comment: it has %(length)s of at most %(most)s characters.")
+            words = said % {"length": grouped(len(self.comment)), "most": grouped(MAX_COMMENT)}
             raise AnswerError(words, field="comment", anchor="comment")
 
 
 def _tidy(value: object) -> str:
     """Text that a database can store; a browser sends line ends as two characters, and counts them as one."""
     return _UNSTORABLE.sub("", str(value)).replace("\r\n", "\n")
+
+
+def grouped(number: int) -> str:
+    """A whole number, its thousands marked as the reader's language does it."""
+    return number_format(number, force_grouping=True)
 
 
 def _whole(value: object) -> int:

@@ -5,6 +5,7 @@ A value is ``{"ranks": {"0": rank, "1": rank, ...}}`` by the position of the res
 
 from collections.abc import Sequence
 
+from annotation.domain.wording import gettext, gettext_noop, ngettext
 from annotation.kinds.base import letter_of
 from annotation.kinds.ranking import RankingKind
 from annotation.kinds.values import Stored, Value
@@ -15,14 +16,16 @@ class AnswerRanking(RankingKind):
     label = "Answer ranking"
     noun = ("ranking of answers", "rankings of answers")
     hint = "Several answers, best to worst."
-    question = "Order the answers from best to worst."
-    work = "Rank answers"
-    invitation = "judge answers"
-    task = "and several answers to it, and put the answers in order, from the best to the worst"
+    question = gettext_noop("Order the answers from best to worst.")
+    work = gettext_noop("Rank answers")
+    invitation = gettext_noop("You're invited to judge answers.")
+    task = gettext_noop(
+        "You will read an instruction and several answers to it, and put the answers in order, from the best to the "
+        "worst."
+    )
     part = "Response"
-    part_shown = "Answer"
+    part_shown = gettext_noop("Answer")
     parts_heading = "Ranks"
-    thing = "answer"
     seconds = 150
     responses = (2, None)
     parts = "responses"
@@ -37,8 +40,18 @@ class AnswerRanking(RankingKind):
         places = sorted(set(scores), reverse=True)
         return {"ranks": {str(place): places.index(score) + 1 for place, score in enumerate(scores)}}
 
+    def words_missing(self, missing: int, total: int) -> str:
+        if missing == total:
+            return gettext("Give every answer a rank first.")
+        words = ngettext(
+            "Give every answer a rank: %(missing)s of %(total)s has none yet.",
+            "Give every answer a rank: %(missing)s of %(total)s have none yet.",
+            missing,
+        )
+        return words % {"missing": missing, "total": total}
+
     def called(self, key: str) -> str:
-        return f"answer {letter_of(int(key))}"
+        return gettext("answer %(letter)s") % {"letter": letter_of(int(key))}
 
     def named_shortly(self, key: str) -> str:
         return str(int(key) + 1) if key.isdecimal() else key

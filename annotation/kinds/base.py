@@ -15,13 +15,14 @@ from annotation.domain.grading import AnswerGrade
 from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.reasonable import RULE, SetOption
 from annotation.kinds.reasons import REASONS
 from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
 from annotation.kinds.values import NO_SCALES, Stored, Value, ValueRules
 
-NO_ANSWER = "no answer"
+NO_ANSWER = gettext_noop("no answer")
 NOTHING = "–"
 TEMPLATES = "annotation/annotator/kinds"
 
@@ -60,12 +61,12 @@ class ItemKind:
     question: ClassVar[str]
     """What people are asked, unless the study says otherwise."""
     work: ClassVar[str]
-    """What people do, as a heading: "Compare answers"."""
+    """What people do, as a heading: "Compare answers". Pages translate it, as all that annotators read of a kind."""
     invitation: ClassVar[str]
-    """What they are invited to do: "compare answers"."""
+    """What they are invited to do, in a sentence."""
     task: ClassVar[str]
-    """What they do once they have read the instruction: "and two answers to it, and say ..."."""
-    answered: ClassVar[str] = "You answered this item."
+    """What they do with an item, in a sentence."""
+    answered: ClassVar[str] = gettext_noop("You answered this item.")
     part: ClassVar[str] = "Part"
     part_shown: ClassVar[str] = "Part"
     """What one part is called by researchers, and by annotators."""
@@ -248,7 +249,7 @@ class ItemKind:
             return tuple(ShownPart(each.key, each.text) for each in item.aspects)
         if self.parts == "responses":
             return tuple(
-                ShownPart(str(index), f"Answer {letter_of(index)}", response)
+                ShownPart(str(index), gettext("Answer %(letter)s") % {"letter": letter_of(index)}, response)
                 for index, response in enumerate(item.responses)
             )
         return (ShownPart("", ""),)

@@ -10,6 +10,7 @@ from typing import Any
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
@@ -17,7 +18,7 @@ from annotation.kinds.values import ValueRules, named, quoted_short, some
 
 FIELDS = {True: "yes", False: "no", None: "unknown"}
 ANSWERS = {field: answer for answer, field in FIELDS.items()}
-WORDS = {True: "Yes", False: "No", None: "Cannot tell"}
+WORDS = {True: gettext_noop("Yes"), False: gettext_noop("No"), None: gettext_noop("Cannot tell")}
 # What files say in words; a data set's "Unsure" is "cannot tell".
 SPOKEN: Mapping[str, bool | None] = {
     **dict.fromkeys(("yes", "true"), True),
@@ -42,12 +43,14 @@ class Checklist(PartsKind):
     label = "Checklist"
     noun = ("checklist", "checklists")
     hint = "One answer: yes or no to each aspect."
-    question = "Does the answer do what was asked?"
-    work = "Check answers"
-    invitation = "judge answers"
-    task = "and an answer to it, and say what the answer does and what it does not"
+    question = gettext_noop("Does the answer do what was asked?")
+    work = gettext_noop("Check answers")
+    invitation = gettext_noop("You're invited to judge answers.")
+    task = gettext_noop(
+        "You will read an instruction and an answer to it, and say what the answer does and what it does not."
+    )
     part = "Aspect"
-    part_shown = "Requirement"
+    part_shown = gettext_noop("Requirement")
     parts_heading = "Aspects"
     said = "yes or no"
     seconds = 90
@@ -88,12 +91,12 @@ class Checklist(PartsKind):
         return MISSING if answer is None and not rules.cannot_tell else answer
 
     def missing(self, number: int, key: str, rules: ValueRules) -> str:  # noqa: ARG002
-        return f"Answer question {number} first."
+        return gettext("Answer question %(number)s first.") % {"number": number}
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         given = [ANSWERS.get(fields.get(f"answer-{aspect.key}", ""), MISSING) for aspect in item.aspects]
         return tuple(
-            AnswerPart(aspect.text, WORDS.get(answer, NO_ANSWER))
+            AnswerPart(aspect.text, gettext(WORDS.get(answer, NO_ANSWER)))
             for aspect, answer in zip(item.aspects, given, strict=True)
         )
 

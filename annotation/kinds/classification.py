@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, Text
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.reasonable import (
@@ -80,12 +81,12 @@ class Classification(PartsKind):
     label = "Classification"
     noun = ("item to classify", "items to classify")
     hint = "One text: one or several categories from a list."
-    question = "Which category fits?"
-    work = "Choose categories"
-    invitation = "choose categories"
-    task = "and say which category it belongs to"
-    answered = "You chose:"
-    part = part_shown = "Category"
+    question = gettext_noop("Which category fits?")
+    work = gettext_noop("Choose categories")
+    invitation = gettext_noop("You're invited to choose categories.")
+    task = gettext_noop("You will read an instruction and say which category it belongs to.")
+    answered = gettext_noop("You chose:")
+    part = part_shown = gettext_noop("Category")
     parts_heading = "Categories"
     said = "chosen or not"
     seconds = 40
@@ -170,7 +171,8 @@ class Classification(PartsKind):
         else:
             chosen = [name for name in rules.aspects if name == text(self.input)]
         if not chosen:
-            words = "Choose at least one category first." if rules.several else "Choose a category first."
+            one = gettext("Choose a category first.")
+            words = gettext("Choose at least one category first.") if rules.several else one
             raise AnswerError(words, field=self.input, anchor="part-1")
         found: Value = {self.field: {name: name in chosen for name in rules.aspects}}
         if rules.response_sets and not rules.several:
@@ -183,9 +185,9 @@ class Classification(PartsKind):
             chosen = [name for name in names if fields.get(f"{self.input}-{name}") == CHOSEN]
         else:
             chosen = [name for name in names if name == fields.get(self.input)]
-        name = self.parts_heading if item.several else self.part
+        name = gettext("Categories") if item.several else gettext("Category")
         also = also_words(each for each in names if each not in chosen and fields.get(field_of_answer(each)))
-        return (AnswerPart(name, ", ".join(chosen) or NO_ANSWER, also=also),)
+        return (AnswerPart(name, ", ".join(chosen) or gettext(NO_ANSWER), also=also),)
 
     def remark(self, value: Stored) -> str:
         chosen = chosen_of(value)

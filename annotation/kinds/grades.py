@@ -10,21 +10,39 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.values import TIE, Stored, Value, quoted_short
 
 STRENGTHS: Mapping[str, float] = {"slightly": 1.0, "better": 2.0, "much": 3.0}
 """Each word, and its grade without a sign; the weakest first."""
 STRENGTH_WORDS: Mapping[str, str] = {
-    "slightly": "slightly better",
-    "better": "better",
-    "much": "much better",
+    "slightly": gettext_noop("slightly better"),
+    "better": gettext_noop("better"),
+    "much": gettext_noop("much better"),
 }
+STRENGTH_SAID: Mapping[str, tuple[str, str]] = {
+    "slightly": (gettext_noop("A is slightly better"), gettext_noop("B is slightly better")),
+    "better": (gettext_noop("A is better"), gettext_noop("B is better")),
+    "much": (gettext_noop("A is much better"), gettext_noop("B is much better")),
+}
+"""Of the first and the second response."""
+STRENGTH_SHORT: Mapping[str, str] = {
+    "slightly": gettext_noop("slightly"),
+    "better": gettext_noop("better"),
+    "much": gettext_noop("much"),
+}
+"""Beside the letter of the better response, where there is little room."""
 POINTS: Mapping[int, tuple[str, ...]] = {3: (), 5: ("slightly", "much"), 7: tuple(STRENGTHS)}
 """The strengths that a scale offers, by its number of points, ties included."""
 MOST = 3.0
 """The grade of a preference that is as strong as can be."""
 BOTH_BAD = "bad"
-WORDS: Mapping[str, str] = {"1": "A is better", "2": "B is better", "0": "Tie", BOTH_BAD: "Both are bad"}
+WORDS: Mapping[str, str] = {
+    "1": gettext_noop("A is better"),
+    "2": gettext_noop("B is better"),
+    "0": gettext_noop("Tie"),
+    BOTH_BAD: gettext_noop("Both are bad"),
+}
 # A number that was converted keeps the digits that it came with.
 _DIGITS = 12
 
@@ -103,9 +121,9 @@ def joined(choice: str, strength: str) -> str:
 def point_words(value: str) -> str:
     """The words of a form field; nothing for what is no answer."""
     side, _, strength = value.partition("-")
-    if side in ("1", "2") and strength in STRENGTH_WORDS:
-        return f"{'AB'[int(side) - 1]} is {STRENGTH_WORDS[strength]}"
-    return WORDS.get(value, "")
+    if side in ("1", "2") and strength in STRENGTH_SAID:
+        return gettext(STRENGTH_SAID[strength][int(side) - 1])
+    return gettext(WORDS[value]) if value in WORDS else ""
 
 
 def grade_of(value: Stored) -> float | None:

@@ -13,6 +13,7 @@ from typing import Any
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator, draw_choice, draw_strength
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Text, from_shown
 from annotation.kinds.dimensions import (
     DIMENSIONS,
@@ -25,6 +26,7 @@ from annotation.kinds.dimensions import RULE as DIMENSIONS_RULE
 from annotation.kinds.grades import (
     BETWEEN,
     BOTH_BAD,
+    STRENGTH_SHORT,
     STRENGTHS,
     PreferencePoint,
     graded_value,
@@ -75,11 +77,11 @@ class Pairwise(ItemKind):
     label = "Pairwise comparison"
     noun = ("pair", "pairs")
     hint = "Two answers: which is better?"
-    question = "Which answer follows the instruction better?"
-    work = "Compare answers"
-    invitation = "compare answers"
-    task = "and two answers to it, and say which answer is better"
-    answered = "You answered this pair:"
+    question = gettext_noop("Which answer follows the instruction better?")
+    work = gettext_noop("Compare answers")
+    invitation = gettext_noop("You're invited to compare answers.")
+    task = gettext_noop("You will read an instruction and two answers to it, and say which answer is better.")
+    answered = gettext_noop("You answered this pair:")
     seconds = 72
     responses = (2, 2)
     ordered = "responses"
@@ -198,9 +200,10 @@ class Pairwise(ItemKind):
         point = next((point for point in self.points(rules) if point.value == given), None)
         if point is None:
             side = {"1": "A", "2": "B"}.get(given[:1]) if rules.strengths else None
-            words = f"Say how much better {side} is." if side else "Choose an answer first."
+            how_much = gettext("Say how much better %(answer)s is.") % {"answer": side}
+            words = how_much if side else gettext("Choose an answer first.")
             if rules.dimensions:
-                words = "Choose an answer on every dimension first."
+                words = gettext("Choose an answer on every dimension first.")
             raise AnswerError(words, field=field, anchor=anchor)
         found: Value = {"choice": point.choice}
         found |= {"both_bad": True} if point.both_bad else {}
@@ -212,11 +215,15 @@ class Pairwise(ItemKind):
             # Gold may be of the overall one alone.
             said = [(each, point_words(fields.get(each.field, ""))) for each in item.dimensions]
             return tuple(
-                AnswerPart(each.name, words or NO_ANSWER) for each, words in said if words or each.overall
+                AnswerPart(each.name, words or gettext(NO_ANSWER)) for each, words in said if words or each.overall
             )
         chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
         also = [each for each in _EVERY if each != chosen and fields.get(field_of_answer(each))]
-        return (AnswerPart("", point_words(chosen) or NO_ANSWER, also=also_words(map(point_words, also))),)
+        return (
+            AnswerPart(
+                "", point_words(chosen) or gettext(NO_ANSWER), also=also_words(map(point_words, also))
+            ),
+        )
 
     def set_options(self, item: ShownItem, rules: ValueRules, part: str = "") -> tuple[SetOption, ...]:
         del item, part
@@ -358,8 +365,9 @@ def _canonical_words(answer: str) -> str:
 
 def _short(point: PreferencePoint) -> str:
     if point.both_bad:
-        return "Both bad"
-    return f"{point.letter} {point.strength}" if point.strength else point.letter or "Tie"
+        return gettext("Both bad")
+    short = f"{point.letter} {gettext(STRENGTH_SHORT[point.strength])}" if point.strength else point.letter
+    return short or gettext("Tie")
 
 
 def _choice(value: object, *, ties: bool) -> int:

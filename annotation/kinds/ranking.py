@@ -7,11 +7,11 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations, pairwise
-from typing import ClassVar
 
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import Scales
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.domain.wording import gettext
 from annotation.kinds.base import NO_ANSWER, AnswerError, Text
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
@@ -30,8 +30,6 @@ NAMED = 4  # parts that a summary names
 
 
 class RankingKind(PartsKind):
-    thing: ClassVar[str]
-    """What one part is called in a sentence to annotators."""
     said = "rank"
     scale = "ranks"
     tolerant = True
@@ -41,6 +39,10 @@ class RankingKind(PartsKind):
     scripts = ("js/ranking-order.js", "js/ranking-drag.js", "js/ranking.js")
     field = "ranks"
     input = "rank"
+
+    def words_missing(self, missing: int, total: int) -> str:
+        """What to say where this many of all parts have no rank."""
+        raise NotImplementedError
 
     def called(self, key: str) -> str:
         """How a part is called in a sentence; the page marks the card, with its words."""
@@ -106,17 +108,11 @@ class RankingKind(PartsKind):
         ranks = {key: known.get(text(name).strip()) for key, name in inputs.items()}
         if missing := [key for key, rank in ranks.items() if rank is None]:
             first = inputs[missing[0]]
-            raise AnswerError(self._words_missing(len(missing), len(inputs)), field=first, anchor=first)
+            raise AnswerError(self.words_missing(len(missing), len(inputs)), field=first, anchor=first)
         given = {key: rank for key, rank in ranks.items() if rank is not None}
         if not rules.ties:
             self._check_once(given)
         return {"ranks": dense(given)}
-
-    def _words_missing(self, missing: int, total: int) -> str:
-        if missing == total:
-            return f"Give every {self.thing} a rank first."
-        have = "has" if missing == 1 else "have"
-        return f"Give every {self.thing} a rank: {missing} of {total} {have} none yet."
 
     def _check_once(self, ranks: Mapping[str, int]) -> None:
         twice = [rank for rank, times in Counter(ranks.values()).items() if times > 1]
@@ -124,9 +120,10 @@ class RankingKind(PartsKind):
             return
         rank = min(twice)
         first, second = [key for key, given in ranks.items() if given == rank][:2]
-        both = f"{self.called(first)} and {self.called(second)}"
+        both = {"first": self.called(first), "second": self.called(second), "rank": rank}
+        words = gettext("Give each a different rank: %(first)s and %(second)s both have %(rank)s.") % both
         name = f"{self.input}-{second}"
-        raise AnswerError(f"Give each a different rank: {both} both have {rank}.", field=name, anchor=name)
+        raise AnswerError(words, field=name, anchor=name)
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """The parts from the best down, each with its rank."""
@@ -169,5 +166,5 @@ def _relation(ranks: Mapping[str, int], one: str, other: str) -> int:
 
 def _rank_words(rank: str, times: int) -> str:
     if not rank.isdecimal():
-        return NO_ANSWER
-    return f"{rank} (tie)" if times > 1 else rank
+        return gettext(NO_ANSWER)
+    return gettext("%(rank)s (tie)") % {"rank": rank} if times > 1 else rank

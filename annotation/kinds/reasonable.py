@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.wording import gettext
 from annotation.kinds.values import Stored, ValueRules, quoted_short
 
 RULE = "response_sets"
@@ -127,7 +128,7 @@ def also_words(words: Iterable[str]) -> str:
     ('also reasonable: Tie, B is better', '')
     """
     found = ", ".join(words)
-    return f"also reasonable: {found}" if found else ""
+    return gettext("also reasonable: %(answers)s") % {"answers": found} if found else ""
 
 
 def _listed(offered: Sequence[object]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from annotation.domain.errors import LabelValueError
 from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
+from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER, NOTHING, Text
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.reasonable import (
@@ -54,11 +55,13 @@ class Rubric(PartsKind):
     label = "Rubric rating"
     noun = ("response to rate", "responses to rate")
     hint = "One answer, rated on each criterion."
-    question = "How good is this answer?"
-    work = "Rate answers"
-    invitation = "judge answers"
-    task = "and an answer to it, and rate the answer in several respects"
-    part = part_shown = "Criterion"
+    question = gettext_noop("How good is this answer?")
+    work = gettext_noop("Rate answers")
+    invitation = gettext_noop("You're invited to judge answers.")
+    task = gettext_noop(
+        "You will read an instruction and an answer to it, and rate the answer in several respects."
+    )
+    part = part_shown = gettext_noop("Criterion")
     parts_heading = "Criteria"
     said = "rating"
     seconds = 120
@@ -162,14 +165,19 @@ class Rubric(PartsKind):
     def missing(self, number: int, key: str, rules: ValueRules) -> str:  # noqa: ARG002
         scale, name = rules.scale(key), spoken(key).lower()
         if scale.is_number:
-            return f"Rate {name} with a whole number, {scale}, first."
-        return f"Rate {name} first."
+            words = gettext("Rate %(criterion)s with a whole number, %(scale)s, first.")
+            return words % {"criterion": name, "scale": scale.words_of_range}
+        return gettext("Rate %(criterion)s first.") % {"criterion": name}
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         parts = []
         for criterion in item.criteria:
             rating = rating_typed(fields.get(f"rating-{criterion.key}", ""))
-            words = rating_words(rating, criterion.scale) if criterion.scale.allows(rating) else NO_ANSWER
+            words = (
+                rating_words(rating, criterion.scale)
+                if criterion.scale.allows(rating)
+                else gettext(NO_ANSWER)
+            )
             also = [
                 rating_words(point, criterion.scale)
                 for point in _answers(criterion.scale)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.domain.conversation import NOT_SHOWN, ToolCall, Turn
+from annotation.domain.wording import gettext
 
 PAGE_BYTES = 140_000
 """What the traces of one page take at most, their marks included."""
@@ -155,7 +156,7 @@ def _step(group: Sequence[Turn], start: str) -> ShownStep:
         first.role,
         first.speaker,
         first.name,
-        NOT_SHOWN if first.hidden and not first.text else "" if first.role == "tool" else first.text,
+        gettext(NOT_SHOWN) if first.hidden and not first.text else "" if first.role == "tool" else first.text,
         tuple(tools),
         "" if first.role == "tool" else first.error,
         _after(start, first.at),
@@ -169,14 +170,16 @@ def _tool(call: ToolCall | None, turn: Turn | None) -> ShownTool:
     if not pairs and given not in ("", None, {}):
         pairs = (("", _value(given)),)
     found = ShownTool(
-        call.name if call else (turn.name if turn else "") or "Result of a tool", _brief(pairs), pairs
+        call.name if call else (turn.name if turn else "") or gettext("Result of a tool"),
+        _brief(pairs),
+        pairs,
     )
     if turn is None:
         return found
     hidden = turn.hidden and not turn.text
     return replace(
         found,
-        result=NOT_SHOWN if hidden else turn.text if turn.role == "tool" else turn.said,
+        result=gettext(NOT_SHOWN) if hidden else turn.text if turn.role == "tool" else turn.said,
         error=turn.error,
         has_result=True,
         hidden=turn.hidden,

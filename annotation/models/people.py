@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_noop
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.models.entry import PlatformLink
@@ -20,6 +21,9 @@ class Annotator(models.Model):
     source = models.CharField(max_length=100, default="invitation", help_text="Where they come from.")
     external_id = models.CharField(max_length=200, help_text="Their identifier there.")
     is_simulated = models.BooleanField(default=False)
+    language = models.CharField(
+        max_length=16, blank=True, db_default="", help_text="The one that they chose; empty: none yet."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -32,16 +36,16 @@ class Annotator(models.Model):
 
 
 class Stage(models.TextChoices):
-    CONSENT = "consent", "Consent"
-    ELIGIBILITY = "eligibility", "Questions about you"
-    GUIDELINES = "guidelines", "Guidelines"
-    TRAINING = "training", "Training"
-    QUALIFICATION = "qualification", "Qualification"
-    WORK = "work", "Work"
-    DONE = "done", "Done"
-    DECLINED = "declined", "Declined"
-    SCREENED_OUT = "screened_out", "Screened out"
-    LEFT = "left", "Returned or timed out"
+    CONSENT = "consent", gettext_noop("Consent")
+    ELIGIBILITY = "eligibility", gettext_noop("Questions about you")
+    GUIDELINES = "guidelines", gettext_noop("Guidelines")
+    TRAINING = "training", gettext_noop("Training")
+    QUALIFICATION = "qualification", gettext_noop("Qualification")
+    WORK = "work", gettext_noop("Work")
+    DONE = "done", gettext_noop("Done")
+    DECLINED = "declined", gettext_noop("Declined")
+    SCREENED_OUT = "screened_out", gettext_noop("Screened out")
+    LEFT = "left", gettext_noop("Returned or timed out")
 
 
 # Who is there has no place of the study: they did not take part, or not to the end.

@@ -1,5 +1,6 @@
 """The rules of a study, by theme. Each class is a part of `Study`'s columns and says what they mean."""
 
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
@@ -10,6 +11,8 @@ from annotation.models.datasets import Dataset
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 MONEY = [MinValueValidator(0)]
+BROWSERS_LANGUAGE = "auto"
+"""In place of a language: that of the browser, of those that we have."""
 
 
 class ItemSampling(models.TextChoices):
@@ -54,6 +57,13 @@ class WorkRules(models.Model):
     """How an item is asked and how long it is kept for a person."""
 
     question = models.CharField(max_length=200, default="Which answer follows the instruction better?")
+    language = models.CharField(
+        max_length=16,
+        choices=[*settings.LANGUAGES, (BROWSERS_LANGUAGE, "The annotator's browser decides")],
+        default=settings.LANGUAGE_CODE,
+        db_default=settings.LANGUAGE_CODE,
+        help_text="Of its pages, for people who haven't chosen another.",
+    )
     criteria = models.JSONField(
         default=list, blank=True, help_text="Keys of the rubric's criteria; empty: all."
     )

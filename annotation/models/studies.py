@@ -5,6 +5,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.domain import wording
 from annotation.kinds import DEFAULT_KIND, ItemKind, kind_choices, kind_of
 from annotation.models.datasets import Dataset, Item
 from annotation.models.names import NameField
@@ -85,6 +86,16 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     @property
     def kind_info(self) -> ItemKind:
         return kind_of(self.kind)
+
+    @property
+    def question_shown(self) -> str:
+        """What people are asked: the usual question of the kind in the reader's language, or the study's own words."""
+        return self.question if self.asks_in_own_words else wording.gettext(self.question)
+
+    @property
+    def asks_in_own_words(self) -> bool:
+        """Whether the question is the study's own, in whatever language that is."""
+        return self.question != self.kind_info.question
 
     @property
     def test_study(self) -> "Study":

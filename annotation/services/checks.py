@@ -6,16 +6,17 @@ from datetime import datetime
 from functools import lru_cache
 
 from django.db.models import F, Max, Q
+from django.utils.translation import gettext_noop
 
 from annotation.compiled import CompiledRows, Parameter
 from annotation.models import Action, Annotator, Enrollment, Intervention, Label, Study, WorkRole
 from annotation.services.quality import enrollment_suspend, enrollment_warn
 
-WARNING = (
+WARNING = gettext_noop(
     "Several of your recent answers differ from answers that are known to be right. Please read the guidelines "
     "again and take your time. Everything you’ve done so far is saved."
 )
-SUSPENSION = (
+SUSPENSION = gettext_noop(
     "Your work in this study has been stopped: too many of your recent answers differ from answers that are known to "
     "be right. Your earnings are recorded. If you think this is a mistake, please write to the researchers."
 )

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django import template
+from django.utils.translation import gettext
 
 from annotation.domain.scales import NOT_APPLICABLE
 from annotation.kinds import ValueRules, answer_words, kind_of
 from annotation.kinds.base import NO_ANSWER
 from annotation.kinds.dimensions import Dimension
-from annotation.kinds.grades import BOTH_BAD, joined
+from annotation.kinds.grades import BOTH_BAD, STRENGTH_SHORT, STRENGTH_WORDS, joined
 from annotation.kinds.reasonable import MARKED
 from annotation.kinds.reasons import PICKED
 from annotation.kinds.shown import NOT_APPLICABLE_KEY, AnswerPart, ShownItem, option_keys
@@ -39,6 +40,8 @@ class PointOption:
     side: str
     letter: str
     strength: str
+    strength_words: str
+    strength_short: str
     key: str
     keys: str
     id: str
@@ -75,11 +78,13 @@ def _point_options(study: Study, chosen: str, prefix: str) -> tuple[PointOption,
                 side=side,
                 letter=point.letter,
                 strength=point.strength,
+                strength_words=gettext(STRENGTH_WORDS[point.strength]) if point.strength else "",
+                strength_short=gettext(STRENGTH_SHORT[point.strength]) if point.strength else "",
                 key=key,
                 keys=" ".join(dict.fromkeys(each for each in (key.lower(), further) if each)),
                 id=f"{prefix}-{side}" + (f"-{point.strength}" if point.letter and not is_weakest else ""),
                 label=point.words,
-                short="Both bad" if point.both_bad else point.words,
+                short=gettext("Both bad") if point.both_bad else point.words,
                 is_chosen=point.value == chosen,
                 both_bad=point.both_bad,
             )
@@ -214,7 +219,7 @@ def compared_words(
     answered = {part.name: part for part in kind_of(item.kind).words(item, given)}
     pairs = []
     for expected in kind_of(item.kind).words(item, right):
-        said = answered.get(expected.name, AnswerPart(expected.name, NO_ANSWER))
-        is_wrong = expected.words not in (said.words, NO_ANSWER)
+        said = answered.get(expected.name, AnswerPart(expected.name, gettext(NO_ANSWER)))
+        is_wrong = expected.words not in (said.words, gettext(NO_ANSWER))
         pairs.append((replace(said, is_wrong=is_wrong), expected))
     return tuple(pairs)

@@ -12,19 +12,22 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.forms.annotator import EligibilityForm
+from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS, EligibilityForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import kind_of
 from annotation.models import Annotator, Enrollment, Stage
 from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
-from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
+from annotation.views.annotator.parts import reason_inputs
+from annotation.views.annotator.steps import CHECK_FIRST
 from annotation.views.common import study_of
 from web.access import ResearcherRequest, researcher_form
+from web.languages import language_use
 
 PAGES = "annotation/annotator"
 ADDRESSES = {Stage.QUALIFICATION: "test"}
@@ -83,7 +86,11 @@ class Walk:
 
     def _steps(self) -> list[tuple[str, str, bool]]:
         return [
-            (STEP_WORDS.get(step, kind_of(self.study.kind).work), self.address(step), step == self.step)
+            (
+                gettext(STEP_WORDS.get(step, kind_of(self.study.kind).work)),
+                self.address(step),
+                step == self.step,
+            )
             for step in self.preview.steps
         ]
 
@@ -92,6 +99,7 @@ class Walk:
 def study_preview(request: ResearcherRequest, slug: str, path: str = "") -> HttpResponse:
     """`path` is as the annotator's address after the study: `consent/`, `training/2/`, `work/1/`."""
     study = study_of(request, slug)
+    language_use(request, study.language)
     preview = preview_of(study)
     name, _, rest = path.strip("/").partition("/")
     number, _, beyond = rest.partition("/")
@@ -133,7 +141,7 @@ def _consent(walk: Walk) -> HttpResponse:
             return walk.page("declined")
         if walk.request.POST.get("agree"):
             return walk.go(walk.following())
-        messages.warning(walk.request, "To take part, check the box first. To leave, choose “I don’t agree”.")
+        messages.warning(walk.request, gettext(CHECK_FIRST))
     return walk.page("consent", fingerprint="")
 
 
@@ -221,7 +229,7 @@ def _work(walk: Walk) -> HttpResponse:
         "work",
         status=422 if form else 200,
         state="item",
-        title=study.question,
+        title=study.question_shown,
         state_template=f"{PAGES}/_item.html",
         here=walk.address(Stage.WORK, walk.place),
         progress={"done": walk.place, "total": total},
@@ -230,11 +238,11 @@ def _work(walk: Walk) -> HttpResponse:
         bar_template=study.kind_info.bar_template,
         item=item_shown(study, item, walk.preview.order(Stage.WORK, item)),
         fields=draft_fields(walk.request.POST) if form else {},
-        submit="Submit",
+        submit=gettext("Submit"),
         active_ms=0,
         error=form.error if form else "",
-        skip_reasons=SKIP_INPUTS,
-        report_reasons=REPORT_INPUTS,
+        skip_reasons=reason_inputs(SKIP_REASONS),
+        report_reasons=reason_inputs(REPORT_REASONS),
         lease_seconds=study.lease_minutes * 60,
     )
 

@@ -32,7 +32,7 @@
       });
       return element;
     };
-    foot.append(button("Cancel", ""), button(verb, "btn-primary", agreed));
+    foot.append(button(gettext("Cancel"), ""), button(verb, "btn-primary", agreed));
     dialog.append(body, foot);
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
@@ -51,7 +51,7 @@
         const submitter = event.submitter;
         const verb = submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb;
         // The first text of the button: what follows in it names the row, for those who do not see where it stands.
-        ask(question, verb ?? (submitter?.firstChild?.textContent.trim() || "Continue"), () => {
+        ask(question, verb ?? (submitter?.firstChild?.textContent.trim() || gettext("Continue")), () => {
           form.setAttribute("data-confirmed", "");
           form.requestSubmit(submitter);
           form.removeAttribute("data-confirmed");
@@ -81,10 +81,10 @@
     const before = button.textContent;
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
-      button.textContent = "Copied";
+      button.textContent = gettext("Copied");
     } catch {
       getSelection().selectAllChildren(source);
-      button.textContent = "Selected: copy it now";
+      button.textContent = gettext("Selected: copy it now");
     }
     setTimeout(() => (button.textContent = before), 2500);
   });
@@ -94,7 +94,7 @@
       if (box.scrollWidth > box.clientWidth) {
         box.tabIndex = 0;
         if (!box.hasAttribute("role")) box.setAttribute("role", "region");
-        if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "Scrolls sideways");
+        if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", gettext("Scrolls sideways"));
       } else if (box.tabIndex === 0) box.removeAttribute("tabindex");
     });
   // Widths change without the window's: when a font arrives, when a disclosure opens.

@@ -180,7 +180,7 @@
       }
       this.unsent = true;
       this.keep(false);
-      this.tell("pending", "Saving…");
+      this.tell("pending", gettext("Saving…"));
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.send(), SAVE_AFTER);
     }
@@ -194,7 +194,7 @@
       const mine = ++this.turn;
       const here = this.keep(!this.url);
       if (!this.url) {
-        this.tell(here ? "local" : "", here ? "Draft kept in this browser" : "");
+        this.tell(here ? "local" : "", here ? gettext("Draft kept in this browser") : "");
         return;
       }
       this.fillTimes();
@@ -206,12 +206,12 @@
         if (mine !== this.turn || this.waiting) return;
         this.heard = performance.now();
         this.keep(!this.unsent);
-        if (!this.unsent) this.tell("saved", "Draft saved");
+        if (!this.unsent) this.tell("saved", gettext("Draft saved"));
         else this.timer = setTimeout(() => this.send(), 0); // what was changed meanwhile
       } catch {
         if (mine !== this.turn || this.waiting) return;
         this.unsent = true; // tried again with the next change, and when the connection is back
-        this.tell("local", here ? "Draft kept in this browser" : "Draft not saved");
+        this.tell("local", here ? gettext("Draft kept in this browser") : gettext("Draft not saved"));
       } finally {
         if (mine === this.turn) this.sending = false;
       }
@@ -276,7 +276,7 @@
           this.unsent = true;
           this.timer = setTimeout(() => this.send(), SAVE_AFTER);
         }
-        this.tell("local", "Draft restored");
+        this.tell("local", gettext("Draft restored"));
       }
       this.ready();
     }

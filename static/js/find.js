@@ -51,7 +51,7 @@
     matches.forEach(({ name }) => name && names.set(name, (names.get(name) ?? 0) + 1));
     const each = [...names].map(([name, count]) => `${name.toUpperCase()} ${count}`).join(", ");
     const total = matches.length < MOST ? matches.length : `${MOST}+`;
-    box().querySelector("[data-find-found]").textContent = !words ? "" : matches.length ? `${here + 1} of ${total}${each ? ` (${each})` : ""}` : "No match";
+    box().querySelector("[data-find-found]").textContent = !words ? "" : matches.length ? gettext("{here} of {total}", { here: here + 1, total }) + (each ? ` (${each})` : "") : gettext("No match");
   };
   const look = () => {
     const words = field().value.trim();

@@ -79,15 +79,15 @@
   };
   // What scroll-keys.js lets them do in a group of options.
   const choosing = () =>
-    document.querySelector("form[data-annotate] input[type=radio]") ? row(["tab", "←", "→", "space"], "Go to an option and choose it") : [];
+    document.querySelector("form[data-annotate] input[type=radio]") ? row(["tab", "←", "→", "space"], gettext("Go to an option and choose it")) : [];
   // What rubric-number.js does with digits.
   const numbering = () =>
-    document.querySelector("[data-part][aria-current] [data-rating-number]") ? row(["0–9"], "Type the rating; arrows change it") : [];
+    document.querySelector("[data-part][aria-current] [data-rating-number]") ? row(["0–9"], gettext("Type the rating; arrows change it")) : [];
   const openHelp = () => {
     const dialog = document.getElementById("keys-dialog");
     if (!dialog) return;
     const list = dialog.querySelector("[data-keys-list]");
-    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...numbering(), ...choosing(), ...row(["?"], "This list"));
+    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...numbering(), ...choosing(), ...row(["?"], gettext("This list")));
     dialog.querySelector("[data-keys-switch]").checked = !isOff();
     dialog.showModal();
   };

@@ -63,7 +63,7 @@
     const most = Math.max(share, read.get(pane) ?? 0);
     read.set(pane, most);
     const said = document.querySelector(`[data-tab="${pane.dataset.pane}"] [data-read]`);
-    const words = most > 0.985 ? "read" : `${Math.floor(100 * most)}% read`;
+    const words = most > 0.985 ? gettext("read") : gettext("{share}% read", { share: Math.floor(100 * most) });
     if (said && said.textContent !== words) said.textContent = words;
   };
 

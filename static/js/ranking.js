@@ -92,7 +92,7 @@
       const before = this.history.pop();
       if (!before) return;
       const moved = before.findIndex((rank, index) => rank !== this.ranks[index]);
-      this.change(before, `Undone. ${this.state(moved, before)}`);
+      this.change(before, `${gettext("Undone.")} ${this.state(moved, before)}`);
       this.focus(moved);
     }
 
@@ -103,25 +103,28 @@
     move(index, step) {
       const ranks = rankMove(this.ranks, index, step);
       const moved = this.apply(ranks, this.state(index, ranks));
-      if (!moved) this.say(`${short(this.names[index])} cannot go ${step < 0 ? "up" : "down"}.`);
+      const name = short(this.names[index]);
+      if (!moved) this.say(step < 0 ? gettext("{name} cannot go up.", { name }) : gettext("{name} cannot go down.", { name }));
       return moved;
     }
     placeRest() {
       const left = this.inOrder().filter((index) => !this.isRanked(index));
-      this.apply(rankRest(this.ranks, left), `All ${this.size} are ranked.`);
+      this.apply(rankRest(this.ranks, left), ngettext("All {n} are ranked.", "All {n} are ranked.", this.size));
       this.focus(this.current); // the button is gone
     }
 
     /** "Correct format: rank 2 of 6, tied with One memory. 3 not ranked yet." */
     state(index, ranks = this.ranks) {
       const left = ranks.filter((rank) => !rank).length;
-      const end = left ? `${left} not ranked yet.` : "All are ranked.";
+      const end = left ? ngettext("{n} not ranked yet.", "{n} not ranked yet.", left) : gettext("All are ranked.");
       return `${short(this.names[index])}: ${this.place(index, ranks)}. ${end}`;
     }
     place(index, ranks = this.ranks) {
-      if (!ranks[index]) return "not ranked yet";
+      if (!ranks[index]) return gettext("not ranked yet");
       const tied = this.names.filter((_, other) => other !== index && ranks[other] === ranks[index]);
-      return `rank ${ranks[index]} of ${this.size}${tied.length ? `, tied with ${tied.map(short).join(" and ")}` : ""}`;
+      const names = new Intl.ListFormat(document.documentElement.lang).format(tied.map(short));
+      const values = { rank: ranks[index], total: this.size, names };
+      return tied.length ? gettext("rank {rank} of {total}, tied with {names}", values) : gettext("rank {rank} of {total}", values);
     }
 
     render({ animate }) {
@@ -163,7 +166,7 @@
       const row = document.createElement("li");
       row.className = "rank-gap num";
       row.dataset.gap = rank;
-      row.textContent = `${rank}: free`;
+      row.textContent = gettext("{rank}: free", { rank });
       return row;
     }
     fill(list, rows) {
@@ -187,7 +190,7 @@
       const within = (selector) => (this.form ?? document).querySelector(selector);
       const words = within("[data-rank-count]");
       const left = this.size - done;
-      if (words) words.textContent = left ? `${done} of ${this.size} ranked` : `All ${this.size} ranked`;
+      if (words) words.textContent = left ? gettext("{done} of {total} ranked", { done, total: this.size }) : ngettext("All {n} ranked", "All {n} ranked", this.size);
       const bar = within("[data-rank-progress]");
       if (bar) bar.value = done;
       this.empty.hidden = done > 0;
@@ -262,7 +265,7 @@
     rankCurrent(rank) {
       this.digits = "";
       if (rank >= 1 && rank <= this.size) this.advance((index) => this.give(index, rank));
-      else this.say(`There are ranks from 1 to ${this.size}.`);
+      else this.say(gettext("There are ranks from 1 to {last}.", { last: this.size }));
     }
     advance(change) {
       const index = this.current;
@@ -300,15 +303,15 @@
       if (!source || source.scrollHeight <= source.clientHeight + 1) return;
       source.tabIndex = 0;
       source.setAttribute("role", "region");
-      source.setAttribute("aria-label", "Instruction text");
+      source.setAttribute("aria-label", gettext("Instruction text"));
     }
     expand(index) {
       const [body, button] = [this.cards[index].querySelector("[data-rank-body]"), this.cards[index].querySelector("[data-expand]")];
       if (!button || button.hidden) return;
       const whole = body.toggleAttribute("data-whole");
       button.setAttribute("aria-expanded", String(whole));
-      button.setAttribute("aria-label", `${whole ? "Show less" : "Show all"} of ${this.names[index]}`);
-      button.querySelector("[data-words]").textContent = whole ? "Show less" : "Show all";
+      button.setAttribute("aria-label", whole ? gettext("Show less of {name}", { name: this.names[index] }) : gettext("Show all of {name}", { name: this.names[index] }));
+      button.querySelector("[data-words]").textContent = whole ? gettext("Show less") : gettext("Show all");
       if (!whole) this.cards[index].scrollIntoView({ block: "nearest" });
     }
   }

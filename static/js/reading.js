@@ -52,7 +52,7 @@
     const fold = document.querySelector("[data-instruction-fold]");
     if (fold) {
       const isPinned = root.getAttribute(attribute("prompt")) === "pinned";
-      fold.textContent = isPinned ? "Back to the answer" : "Show all";
+      fold.textContent = isPinned ? gettext("Back to the answer") : gettext("Show all");
     }
     document.querySelectorAll("[data-reading-switch]").forEach((button) => {
       button.setAttribute("aria-pressed", String(root.hasAttribute(attribute(button.dataset.readingSwitch))));

@@ -17,7 +17,7 @@
     // Where nothing is said the slider has no thumb: it would stand in the middle and suggest that.
     part.querySelector("[data-rating]").toggleAttribute("data-unset", !isTyped);
     const isLacking = none && !none.checked && !isTyped;
-    number.setCustomValidity(isLacking ? "Enter a rating, or choose “Not applicable”." : "");
+    number.setCustomValidity(isLacking ? gettext("Enter a rating, or choose “Not applicable”.") : "");
   };
 
   // In the capture phase: before the form asks what is complete, and keeps a draft of it.

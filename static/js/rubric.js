@@ -53,12 +53,14 @@
     const block = part.offsetHeight < free ? "center" : "start";
     part.scrollIntoView({ block, behavior: calm.matches ? "auto" : "smooth" });
   };
+  const countWords = (done, total) =>
+    root().dataset.parts === "rated" ? gettext("{done} of {total} rated", { done, total }) : gettext("{done} of {total} answered", { done, total });
   const count = () => {
     const all = parts();
     const done = all.filter(given).length;
     const words = document.querySelector("[data-parts-count]");
     const bar = document.querySelector("[data-parts-progress]");
-    if (words) words.textContent = `${done} of ${all.length} ${root().dataset.parts}`;
+    if (words) words.textContent = countWords(done, all.length);
     if (bar) bar.value = done;
     stepsSync();
   };
@@ -105,7 +107,7 @@
   });
   const announceDone = () => {
     const announcer = document.querySelector("[data-announcer]");
-    if (announcer) announcer.textContent = `${parts().length} of ${parts().length} ${root().dataset.parts}. Ready to submit.`;
+    if (announcer) announcer.textContent = `${countWords(parts().length, parts().length)}. ${gettext("Ready to submit.")}`;
   };
   document.addEventListener("focusin", (event) => {
     const part = event.target.closest?.("[data-parts] [data-part]");
@@ -144,7 +146,7 @@
     if (!text || text.scrollHeight <= text.clientHeight + 1) return;
     text.tabIndex = 0;
     text.setAttribute("role", "region");
-    text.setAttribute("aria-label", "What is judged");
+    text.setAttribute("aria-label", gettext("What is judged"));
   };
   addEventListener("resize", reach);
   addEventListener("pageshow", () => root() && count()); // the browser may restore inputs after this script ran

@@ -2,7 +2,20 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const words = { auto: "as the system", light: "light", dark: "dark" };
+  // The words of all scripts, in the language of the page, by their English; ngettext's depend on a number, {n} in them.
+  // Other languages stand in the page (script#words); forms of plurals are in CLDR's order, "zero" to "other".
+  let catalog;
+  const known = (text) => (catalog ??= JSON.parse(document.getElementById("words")?.textContent ?? "{}"))[text];
+  const filled = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+  window.gettext = (text, values = {}) => filled(known(text) ?? text, values);
+  window.ngettext = (one, many, n, values = {}) => {
+    const forms = known(one) ?? [one, many];
+    const names = forms.length === 6 ? ["zero", "one", "two", "few", "many", "other"] : ["one"];
+    const place = names.indexOf(new Intl.PluralRules(root.lang).select(n));
+    return filled(forms[place] ?? forms.at(-1), { n, ...values });
+  };
+
+  const words = { auto: () => gettext("Color theme: as the system"), light: () => gettext("Color theme: light"), dark: () => gettext("Color theme: dark") };
   const stored = () => {
     try {
       const theme = localStorage.getItem("theme");
@@ -14,8 +27,8 @@
   const show = (theme) => {
     root.dataset.theme = theme;
     document.querySelectorAll("[data-theme-toggle]").forEach((button) => {
-      button.setAttribute("aria-label", `Color theme: ${words[theme]}`);
-      button.title = `Color theme: ${words[theme]}`;
+      button.title = words[theme]();
+      button.setAttribute("aria-label", button.title);
     });
   };
   root.classList.add("js");

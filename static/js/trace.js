@@ -23,12 +23,12 @@
       const step = currentOf(trace);
       const [back, on] = trace.querySelectorAll("[data-trace-move]");
       const alone = !document.querySelector("[data-part-move]");
-      key(back, alone ? ", k" : ",", "Previous step");
-      key(on, alone ? ". j" : ".", "Next step");
-      key(trace.querySelector("[data-trace-go]"), "l", "Go to step");
+      key(back, alone ? ", k" : ",", gettext("Previous step"));
+      key(on, alone ? ". j" : ".", gettext("Next step"));
+      key(trace.querySelector("[data-trace-go]"), "l", gettext("Go to step"));
       if (!step) continue;
-      key(step.querySelector(".step-all, summary"), "v", "Show what is folded in this step");
-      key(step.querySelector(".step-pick"), "x", "This step is the first wrong one");
+      key(step.querySelector(".step-all, summary"), "v", gettext("Show what is folded in this step"));
+      key(step.querySelector(".step-pick"), "x", gettext("This step is the first wrong one"));
     }
   };
   const mark = (step) => {
@@ -37,7 +37,7 @@
     for (const other of stepsOf(trace)) other.removeAttribute("aria-current");
     step.setAttribute("aria-current", "step");
     const steps = stepsOf(trace);
-    trace.querySelector("[data-trace-at]").textContent = `Step ${step.dataset.step} of ${steps.length}`;
+    trace.querySelector("[data-trace-at]").textContent = gettext("Step {number} of {total}", { number: step.dataset.step, total: steps.length });
     give();
   };
   const go = (step) => {

@@ -34,10 +34,14 @@
     return body.toString();
   };
   const wordsFor = (status, here) => {
-    const where = here ? "Your answer is saved here and will be sent" : "Keep this page open: your answer will be sent";
-    if (status === 429) return `Too many requests. ${where} in a moment.`;
-    if (status === 0) return `You’re offline. ${where} when you reconnect.`;
-    return `The site isn’t responding. ${where} when it does.`;
+    if (here) {
+      if (status === 429) return gettext("Too many requests. Your answer is saved here and will be sent in a moment.");
+      if (status === 0) return gettext("You’re offline. Your answer is saved here and will be sent when you reconnect.");
+      return gettext("The site isn’t responding. Your answer is saved here and will be sent when it does.");
+    }
+    if (status === 429) return gettext("Too many requests. Keep this page open: your answer will be sent in a moment.");
+    if (status === 0) return gettext("You’re offline. Keep this page open: your answer will be sent when you reconnect.");
+    return gettext("The site isn’t responding. Keep this page open: your answer will be sent when it does.");
   };
 
   // Before it leaves: if this page dies on the way, the next one sends it.
@@ -48,7 +52,7 @@
     answer.waiting ??= { url: form.action, body: bodyOf(form) };
     answer.keep(false);
     clearTimeout(slow);
-    slow = setTimeout(() => form.isConnected && answer.tell("pending", "Sending…"), SLOW);
+    slow = setTimeout(() => form.isConnected && answer.tell("pending", gettext("Sending…")), SLOW);
   });
 
   // Before htmx swaps anything: what was acknowledged must not be sent again by the part that comes.
@@ -94,7 +98,7 @@
     words.dataset.notSent = "";
     words.className = "field-error";
     words.setAttribute("role", "alert");
-    words.textContent = "We couldn’t send that. Try again in a moment.";
+    words.textContent = gettext("We couldn’t send that. Try again in a moment.");
   };
 
   addEventListener("online", () => {
@@ -140,7 +144,7 @@
     const said = document.querySelector("[data-work-said]");
     const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text, .toast-words")].map((one) => one.textContent.trim().replace(/\.$/, ""));
     const label = root.querySelector(".progress-label")?.textContent ?? "";
-    if (said) said.textContent = [...told, root.dataset.state === "item" ? "Next item" : document.title, label].join(". ");
+    if (said) said.textContent = [...told, root.dataset.state === "item" ? gettext("Next item") : document.title, label].join(". ");
   };
   // What was saved stays for five seconds, and for as long as it is pointed at or has the focus. The bar has the same link.
   const TOAST = 5_000;
@@ -157,7 +161,7 @@
     const form = document.querySelector("#work form[data-annotate]");
     const answer = form && of(form);
     if (answer?.waiting) {
-      answer.tell("local", "Sending the answer saved in this browser…");
+      answer.tell("local", gettext("Sending the answer saved in this browser…"));
       again(form, 50); // once htmx listens
     }
     sendOthers();

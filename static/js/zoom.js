@@ -32,7 +32,7 @@
   const make = () => {
     dialog = document.createElement("dialog");
     dialog.className = "dialog image-dialog";
-    dialog.setAttribute("aria-label", "Image");
+    dialog.setAttribute("aria-label", gettext("Image"));
     stage = document.createElement("div");
     stage.className = "image-stage";
     stage.tabIndex = 0;
@@ -40,11 +40,11 @@
     stage.append(picture);
     const foot = document.createElement("div");
     foot.className = "dialog-foot";
-    const close = button("Close", "escape", () => dialog.close());
+    const close = button(gettext("Close"), "escape", () => dialog.close());
     foot.append(
-      button("Zoom in", "+ =", () => zoom(scale * STEP)),
-      button("Zoom out", "-", () => zoom(scale / STEP)),
-      button("Fit", "0", () => zoom(1)),
+      button(gettext("Zoom in"), "+ =", () => zoom(scale * STEP)),
+      button(gettext("Zoom out"), "-", () => zoom(scale / STEP)),
+      button(gettext("Fit"), "0", () => zoom(1)),
       close,
     );
     dialog.append(stage, foot);

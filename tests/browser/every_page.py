@@ -63,6 +63,7 @@ from tests.metaeval.rows import labels_make as choices_make
 
 # Addresses that show nothing of their own, and why.
 NO_PAGES = {
+    "annotation:screen": "an annotator's page with made-up content: in `test_languages`",
     "annotation:account": "needs an account: `test_the_studies_of_an_account`",
     "annotation:consent": "shown by `place`",
     "annotation:eligibility": "shown by `place`",
@@ -327,6 +328,7 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
 
 def door_stops() -> Iterator[Stop]:
     """Ways in, and what is said to who cannot come in."""
+    yield Stop("language", at("language"))
     study = study_make(pairs=2, open_signup=True, pay_per_item="0.10")
     link = link_make(study)
     enter = at("enter", "prolific", link.token)
@@ -594,6 +596,7 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     hook = webhook_create(user=owner, name="Lab", url="https://example.org/hook", events=["study.finished"])
     yield Stop("webhook", reverse("webhook", args=[hook.pk]))
     yield Stop("studies", at("study-list"))
+    yield Stop("screens", at("screens"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
     for one in (study, draft, ended):
         yield Stop(f"study-{one.slug}", at("study-detail", one.slug))

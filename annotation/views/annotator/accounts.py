@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -35,6 +36,8 @@ from annotation.views.annotator.browser import MAX_HELD, session_drop, session_h
 from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
+from annotation.views.annotator.languages import language_join
+from web.languages import language_chosen, language_use
 from web.throttling import address_of, client_address, too_often
 
 logger = logging.getLogger("annotation.security")
@@ -43,8 +46,8 @@ logger = logging.getLogger("annotation.security")
 SIGN_UP_RATE = "30/h"
 SIGN_IN_RATE_PER_ADDRESS = "60/m"
 SIGN_IN_RATE_PER_NAME = "10/5m"
-WRONG = "The email address or the password is wrong. Check both and try again."
-REFUSED = (
+WRONG = gettext_noop("The email address or the password is wrong. Check both and try again.")
+REFUSED = gettext_noop(
     "We couldn't create an account with this email and password. If you already have an account, sign in."
 )
 
@@ -57,6 +60,7 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         account = account_of(request)
         if account is None:
             return redirect("annotation:account-sign-in")
+        language_use(request, account.annotator.language, language_chosen(request))
         return view(request, account, *args, **kwargs)
 
     return never_cache(wrapped)
@@ -99,7 +103,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         except ValidationError as weak:
             form.add_error("password", weak)
         except AccountRefusedError:
-            form.add_error(None, REFUSED)
+            form.add_error(None, gettext(REFUSED))
         else:
             return _enter(request, account)
     status = 422 if form.is_bound else 200
@@ -122,7 +126,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         if account is not None:
             return _enter(request, account)
         logger.warning("Failed sign-in to an annotator's account from %s", client_address(request))
-        form.add_error(None, WRONG)
+        form.add_error(None, gettext(WRONG))
     status = 422 if form.is_bound else 200
     return render(request, "annotation/annotator/signin.html", {"form": form}, status=status)
 
@@ -187,4 +191,5 @@ def join(request: HttpRequest, account: Account, slug: str) -> HttpResponse:
     except EntryRefusedError as refused:
         return refuse(request, refused.reason)
     session_hold(request, enrollment, cycle=False)
+    language_join(request, enrollment)
     return device_keep(request, redirect("annotation:place", study.slug), mark)

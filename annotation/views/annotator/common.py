@@ -8,6 +8,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,6 +20,7 @@ from annotation.selectors.work import enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
 from annotation.views.annotator.browser import session_hold as session_hold
 from web.caching import caches_of
+from web.languages import language_chosen, language_use
 from web.throttling import address_of, too_often
 
 # A laboratory or a crowd's company shares one address, so its limits are wide; a session is one person.
@@ -43,6 +46,7 @@ def for_enrollment(view: View) -> View:
         except Enrollment.DoesNotExist:
             return render(request, "annotation/annotator/unknown.html", status=404)
         study = enrollment.study
+        language_use(request, enrollment.annotator.language, language_chosen(request), study.language)
         has_hidden = study.check_rate or study.repeat_rate
         with caches_of(enrollment.pk if has_hidden else None):
             return view(request, enrollment, *args, **kwargs)
@@ -107,16 +111,18 @@ def pay_line(study: Study) -> str:
     """What the work earns, in words; empty where it is not paid."""
     if study.pay_basis == PayBasis.TIME:
         rate = study.pay_per_hour
-        return f"{money(rate, study)} for an hour of active time" if rate else ""
-    return f"{money(study.pay_per_item, study)} for each answer" if study.pay_per_item else ""
+        per_hour = gettext("%(money)s for an hour of active time")
+        return per_hour % {"money": money(rate, study)} if rate else ""
+    per_answer = gettext("%(money)s for each answer")
+    return per_answer % {"money": money(study.pay_per_item, study)} if study.pay_per_item else ""
 
 
 STEP_WORDS: dict[str, str] = {
-    Stage.CONSENT: "Consent",
-    Stage.ELIGIBILITY: "About you",
-    Stage.GUIDELINES: "Guidelines",
-    Stage.TRAINING: "Training",
-    Stage.QUALIFICATION: "Short test",
+    Stage.CONSENT: gettext_noop("Consent"),
+    Stage.ELIGIBILITY: gettext_noop("About you"),
+    Stage.GUIDELINES: gettext_noop("Guidelines"),
+    Stage.TRAINING: gettext_noop("Training"),
+    Stage.QUALIFICATION: gettext_noop("Short test"),
 }
 
 
@@ -126,7 +132,7 @@ def steps_shown(study: Study, stage: str | None = None) -> list[tuple[str, str]]
     here = present.index(stage) if stage in present else -1
     return [
         (
-            STEP_WORDS.get(step, kind_of(study.kind).work),
+            gettext(STEP_WORDS.get(step, kind_of(study.kind).work)),
             "done" if place < here else "current" if place == here else "",
         )
         for place, step in enumerate(present)
@@ -134,7 +140,7 @@ def steps_shown(study: Study, stage: str | None = None) -> list[tuple[str, str]]
 
 
 def money(amount: Decimal, study: Study) -> str:
-    """With two decimals, or as many more as it has: 0.10 USD, 0.125 USD."""
+    """With two decimals, or as many more as it has, as the reader's language writes numbers: 0.10 USD, 0,125 USD."""
     text = f"{amount.normalize():f}"
     decimals = len(text.partition(".")[2])
-    return f"{amount:.{max(2, decimals)}f} {study.pay_currency}"
+    return f"{number_format(amount, max(2, decimals))} {study.pay_currency}"

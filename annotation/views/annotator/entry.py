@@ -37,6 +37,8 @@ from annotation.views.annotator.common import (
     study_context,
 )
 from annotation.views.annotator.device import device_keep, device_of, device_read
+from annotation.views.annotator.languages import language_join
+from web.languages import language_chosen, language_use
 
 VISIT_SALT = "annotation.join"
 GONE = {"revoked", "expired", "full", "closed"}
@@ -52,6 +54,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except Invitation.DoesNotExist:
         return refuse(request, "unknown")
     study = invitation.study
+    language_use(request, language_chosen(request), study.language)
     known = enrollment_held(request, study) or account_enrollment(request, study)
     if known is not None and known.stage != Stage.DECLINED:
         session_hold(request, known)
@@ -69,6 +72,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         except EntryRefusedError as refused:
             return refuse(request, refused.reason, study)
         session_hold(request, enrollment)
+        language_join(request, enrollment)
         return device_keep(request, redirect("annotation:place", study.slug), mark)
     reason = invitation_refusal(invitation) or entry_refusal(
         study=study, device=device_of(study, mark), annotator=annotator

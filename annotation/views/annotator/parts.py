@@ -1,12 +1,13 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
-from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.work import WorkForm
@@ -16,18 +17,25 @@ from annotation.selectors.shown import item_shown
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
 
-def _inputs(reasons: Iterable[tuple[str, str]]) -> SafeString:
-    """Reasons as radio inputs: the same in every answer, so made once."""
+
+def reason_inputs(reasons: "tuple[tuple[str, StrPromise], ...]") -> SafeString:
+    """Reasons as radio inputs: the same in every answer, so made once a language."""
+    return _inputs(reasons, get_language() or "")
+
+
+@cache
+def _inputs(reasons: "tuple[tuple[str, StrPromise], ...]", _language: str) -> SafeString:
     line = (
         '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
     )
     return format_html_join("", line, reasons)
 
 
-STEP_QUESTION = "Which step is the first wrong one?"
+STEP_QUESTION = gettext_noop("Which step is the first wrong one?")
 """In place of the usual question of items to classify, where their categories are the steps of a trace."""
-SKIP_INPUTS, REPORT_INPUTS = _inputs(SKIP_REASONS), _inputs(REPORT_REASONS)
 
 
 def part_context(
@@ -67,12 +75,11 @@ def item_context(
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
     slug = study.slug
     item = item_shown(study, found.study_item.item, found.shown_order)
-    question = (
-        STEP_QUESTION if item.asks_for_step and study.question == study.kind_info.question else study.question
-    )
+    is_usual = item.asks_for_step and not study.asks_in_own_words
+    question = gettext(STEP_QUESTION) if is_usual else study.question_shown
     return part_context(request, enrollment, "item", standing=standing) | {
         "assignment": found,
-        "title": f"Your answer: {question}" if label else question,
+        "title": gettext("Your answer: %(question)s") % {"question": question} if label else question,
         "question": question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),
         "kind_template": study.kind_info.template,
@@ -83,14 +90,14 @@ def item_context(
         "value_fields": stored if label else None,
         "answered": label,
         "can_change": study.allow_changes and study.state == StudyState.OPEN,
-        "submit": "Change my answer" if label else "Submit",
+        "submit": gettext("Change my answer") if label else gettext("Submit"),
         "active_ms": draft.get("active_ms") or 0,
         "undo_url": reverse("annotation:assignment", args=[slug, last.pk])
         if last and study.allow_changes
         else "",
         "error": error,
-        "skip_reasons": SKIP_INPUTS,
-        "report_reasons": REPORT_INPUTS,
+        "skip_reasons": reason_inputs(SKIP_REASONS),
+        "report_reasons": reason_inputs(REPORT_REASONS),
         "lease_seconds": study.lease_minutes * 60,
     }
 

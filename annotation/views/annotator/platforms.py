@@ -26,6 +26,8 @@ from annotation.views.annotator.browser import session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
+from annotation.views.annotator.languages import language_join
+from web.languages import language_chosen, language_use
 from web.throttling import address_of, too_often
 
 SALT = "annotation.enter"
@@ -45,6 +47,7 @@ def enter(request: HttpRequest, platform: str, token: str) -> HttpResponse:
         link = platform_link_get(platform, token)
     except PlatformLink.DoesNotExist:
         return refuse(request, "unknown")
+    language_use(request, language_chosen(request), link.study.language)
     try:
         arrival, verified = _posted(request, link) if request.method == "POST" else _arrived(request, link)
     except ArrivalError as error:
@@ -131,6 +134,7 @@ def _come_in(
     except EntryRefusedError as refused:
         return _refusal_page(request, link, refused.reason)
     session_hold(request, enrollment)
+    language_join(request, enrollment)
     return device_keep(request, redirect("annotation:place", link.study.slug), mark)
 
 

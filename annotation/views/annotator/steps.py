@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.domain.eligibility import eligibility_read
@@ -53,6 +54,7 @@ PAGES = "annotation/annotator"
 BEFORE_WORK = (Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING, Stage.QUALIFICATION)
 Answer = Callable[..., Any]
 NO_ERROR = ErrorText("")
+CHECK_FIRST = gettext_noop("To take part, check the box first. To leave, choose “I don’t agree”.")
 
 
 def _show(
@@ -206,9 +208,9 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         enrollment_decline(enrollment=enrollment)
     elif request.method == "POST" and enrollment.stage == Stage.CONSENT and not is_shut(enrollment):
         if not request.POST.get("agree"):
-            messages.warning(request, "To take part, check the box first. To leave, choose “I don’t agree”.")
+            messages.warning(request, gettext(CHECK_FIRST))
         elif not consent_give(enrollment=enrollment, fingerprint=request.POST.get("fingerprint", "")):
-            messages.warning(request, "The text has changed. Please read it again.")
+            messages.warning(request, gettext("The text has changed. Please read it again."))
     return _here(enrollment)
 
 
@@ -278,9 +280,12 @@ def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     attempt = test_just_passed(enrollment)
     if attempt is not None:
         total = attempt.test.qualification_size
-        messages.success(
-            request, f"You passed the test: {attempt.n_right} of {total} of your answers were right."
+        passed = ngettext(
+            "You passed the test: %(right)s of %(total)s answer was right.",
+            "You passed the test: %(right)s of %(total)s of your answers were right.",
+            total,
         )
+        messages.success(request, passed % {"right": attempt.n_right, "total": total})
     return _here(enrollment)
 
 

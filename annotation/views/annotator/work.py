@@ -13,6 +13,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
@@ -67,15 +68,25 @@ PART = "annotation/annotator/_work.html"
 STEP_PART = "components/step.html"
 ANSWERS_A_PAGE = 50
 TOLD: dict[Outcome, str] = {
-    "late": "Your answer is kept, but your time on that item ran out and others have answered it, so "
-    "it doesn’t count toward the results.",
-    "capped": "Your answer is kept, but you had left that item and have reached the maximum for one person in "
-    "this study, so it doesn’t count toward the results.",
-    "closed": "The study closed before your answer arrived. It’s kept, but doesn’t count toward the results.",
-    "suspended": "Your work in this study was stopped before your answer arrived. It’s kept, but doesn’t count "
-    "toward the results.",
-    "left": "You had left the study before your answer arrived. It’s kept, but doesn’t count toward the results.",
-    "different": "Your first answer was kept. You can change it in “Your answers”.",
+    "late": gettext_noop(
+        "Your answer is kept, but your time on that item ran out and others have answered it, so it doesn’t count "
+        "toward the results."
+    ),
+    "capped": gettext_noop(
+        "Your answer is kept, but you had left that item and have reached the maximum for one person in this study, so "
+        "it doesn’t count toward the results."
+    ),
+    "closed": gettext_noop(
+        "The study closed before your answer arrived. It’s kept, but doesn’t count toward the results."
+    ),
+    "suspended": gettext_noop(
+        "Your work in this study was stopped before your answer arrived. It’s kept, but doesn’t count toward the "
+        "results."
+    ),
+    "left": gettext_noop(
+        "You had left the study before your answer arrived. It’s kept, but doesn’t count toward the results."
+    ),
+    "different": gettext_noop("Your first answer was kept. You can change it in “Your answers”."),
 }
 
 
@@ -159,7 +170,7 @@ def _next(
             return _work(request, part_context(request, enrollment, "nothing_now", standing=standing))
         return _finish(request, enrollment)
     if was and was != str(claimed.pk):
-        messages.info(request, "Your time on that item ran out, so it was released.")
+        messages.info(request, gettext("Your time on that item ran out, so it was released."))
     if not _is_part(request):
         return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
     claim = assignment_get_for(enrollment, claimed.pk)
@@ -229,7 +240,7 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         return _show(request, found, form=form, error=error.message)
     told = TOLD.get(submission.outcome)
     if told:
-        messages.warning(request, told)
+        messages.warning(request, gettext(told))
     if request.POST.get("alone"):
         # An answer that waited in the browser until it was online again; another item is on its screen.
         return HttpResponse(status=204)
@@ -255,14 +266,13 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     except StudyNotOpenError:
-        messages.warning(request, "The study isn’t open now, so your answer wasn’t changed.")
+        messages.warning(request, gettext("The study isn’t open now, so your answer wasn’t changed."))
     except (StageError, SuspendedError):
-        messages.warning(request, "That answer can’t be changed.")
+        messages.warning(request, gettext("That answer can’t be changed."))
     else:
         is_changed = before is None or standing.pk != before.pk
-        messages.success(
-            request, "Your answer was changed." if is_changed else "Your answer is the same as before."
-        )
+        same = gettext("Your answer is the same as before.")
+        messages.success(request, gettext("Your answer was changed.") if is_changed else same)
     return _go(request, "place", enrollment)
 
 
@@ -328,7 +338,7 @@ def _leave_out(
     if request.method == "POST" and form.is_valid():
         if isinstance(form, ItemReportForm):
             item_report(assignment=found, reason=form.chosen, note=form.said)
-            messages.success(request, "Thank you. The researchers will look at that item.")
+            messages.success(request, gettext("Thank you. The researchers will look at that item."))
         assignment_release(assignment=found, reason=form.words)
         return _next(request, enrollment, standing=standing_get(enrollment))
     if found.state in (AssignmentState.SUBMITTED, AssignmentState.RELEASED):

@@ -246,7 +246,7 @@ class TestQualification:
     def test_passing(self, browser, person, study):
         page = browser.get(url("place", study))
         assert "Question 1 of 3" in text_of(page)
-        assert "at least 2 must be right" in text_of(page)
+        assert "At least 2 must be right" in text_of(page)
         assert "secret-system" not in page.content.decode()
         for right in (True, False, True):
             page = self.answer(browser, person, right=right)

@@ -230,4 +230,4 @@ def test_a_tolerant_test_says_its_rule_and_its_result():
     form = {"question": question_next(person).question.pk, "rating-helpful": "1", "rating-clear": "4"}
     words = text_of(browser.post(url("qualification", study), form, follow=True))
     assert "50% of your answers were right or at most 1 away" in words
-    assert "more than 85% is needed in this study" in words
+    assert "more than 85% is needed. This study ends here for you." in words
