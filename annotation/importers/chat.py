@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +28,13 @@ SPEAKERS = {
 }
 """Other names of roles."""
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
+THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+"""Parts that aren't said: what a model thought."""
+TOOL_USE, TOOL_RESULT = "tool_use", "tool_result"
+"""Parts by which Anthropic's Messages API calls tools, and says what these returned."""
+CALL, OUTPUT, THOUGHT = "function_call", "function_call_output", "reasoning"
+RESPONSE_ITEMS = (CALL, OUTPUT, THOUGHT)
+"""What stands beside messages in OpenAI's Responses API."""
 
 
 def read_turns(row: Row, field: str, *, with_steps: bool = True) -> Turns:
@@ -113,7 +121,8 @@ def chat_turns(row: Row, field: str, value: Sequence[object]) -> list[Turn]:
     """Turns of messages as chat models take them, or of our own form; without numbers of steps.
 
     Of OpenAI's form `tool_calls`, `tool_call_id` and `name` are read, and `content` as text or as a list of parts with
-    text. `from` and `value` (ShareGPT) stand for `role` and `content`.
+    text; of Anthropic's the parts `tool_use` and `tool_result`; of the Responses API calls and their outputs beside the
+    messages. `from` and `value` (ShareGPT) stand for `role` and `content`. What a model thought is passed over.
 
     Raises
     ------
@@ -126,38 +135,97 @@ def chat_turns(row: Row, field: str, value: Sequence[object]) -> list[Turn]:
         message = row.within(f"{field}[{place}]", data)
         if "text" in message.data and not {"content", "value"} & message.data.keys():
             turns.append(_own_turn(message))
-            continue
-        turn = _message(message, names)
-        names |= {call.id: call.name for call in turn.calls if call.id}
-        turns.append(turn)
+        elif is_response_item(data):
+            _item(message, turns, names)
+        else:
+            turns += _message(message, names)
+        if turns:
+            names |= {call.id: call.name for call in turns[-1].calls if call.id}
     return turns
 
 
-def _message(message: Row, names: Mapping[str, str]) -> Turn:
+def is_response_item(data: object) -> bool:
+    """Whether this is an item of the Responses API that is no message."""
+    return isinstance(data, dict) and "role" not in data and data.get("type") in RESPONSE_ITEMS
+
+
+def _item(item: Row, turns: list[Turn], names: Mapping[str, str]) -> None:
+    """Add an item of the Responses API; the calls that a model makes at once belong to one turn."""
+    if item.get("type") == THOUGHT:
+        return
+    call = item.text("call_id", limit=MAX_ID)
+    if item.get("type") == OUTPUT:
+        given = item.get("output")
+        said = content_text(item, "output") if isinstance(given, str | list) else json.dumps(given)
+        turns.append(Turn("tool", said, names.get(call, ""), call=call))
+        return
+    made = ToolCall(item.identifier("name", limit=MAX_NAME), parsed_arguments(item.get("arguments")), call)
+    if turns and turns[-1].role == "assistant":
+        turns[-1] = replace(turns[-1], calls=(*turns[-1].calls, made))
+    else:
+        turns.append(Turn("assistant", calls=(made,)))
+
+
+def _message(message: Row, names: Mapping[str, str]) -> list[Turn]:
+    """The turn of a message; in Anthropic's form one of the user may have results of tools, each a turn of its own."""
     role = message.get("role") or message.get("from")
     role = SPEAKERS.get(role, role) if isinstance(role, str) else role
     if role not in ROLES:
         message.fail("role", f"expected {one_of(ROLES)}, found {quoted(role)}.")
     field = "value" if message.get("content") is None and "value" in message.data else "content"
     call = message.text("tool_call_id", limit=MAX_ID) if role == "tool" else ""
+    used, results = _tool_parts(message, field, role, names)
     found = Turn(
         role,
         content_text(message, field),
         message.text("name", limit=MAX_NAME) or names.get(call, ""),
-        tuple(
-            chat_call(message.within(f"tool_calls[{place}]", data))
-            for place, data in enumerate(message.items("tool_calls"))
+        (
+            *used,
+            *(
+                chat_call(message.within(f"tool_calls[{place}]", data))
+                for place, data in enumerate(message.items("tool_calls"))
+            ),
         ),
         call,
         message.text("error"),
         moment(message, "timestamp") if isinstance(message.get("timestamp"), str) else "",
         hidden=message.flag("hidden"),
     )
-    return _checked(message, found, field)
+    if results and not found.text.strip():
+        return results
+    return [*results, _checked(message, found, field)]
+
+
+def _tool_parts(
+    message: Row, field: str, role: str, names: Mapping[str, str]
+) -> tuple[list[ToolCall], list[Turn]]:
+    """Calls of tools and their results that stand in the content, as Anthropic's Messages API has them."""
+    calls: list[ToolCall] = []
+    results: list[Turn] = []
+    content = message.get(field)
+    for place, data in enumerate(content if isinstance(content, list) else ()):
+        kind = data.get("type") if isinstance(data, dict) else None
+        if kind not in (TOOL_USE, TOOL_RESULT):
+            continue
+        part = message.within(f"{field}[{place}]", data)
+        if kind == TOOL_USE:
+            given = part.get("input")
+            name = part.identifier("name", limit=MAX_NAME)
+            calls.append(ToolCall(name, "" if given is None else given, part.text("id", limit=MAX_ID)))
+            continue
+        if role != "user":
+            part.fail("type", f"expected results of tools in messages of the user, found one of {role}.")
+        call, said = part.text("tool_use_id", limit=MAX_ID), content_text(part, "content")
+        failed = (said or "failed") if part.flag("is_error") else ""
+        results.append(Turn("tool", "" if failed else said, names.get(call, ""), call=call, error=failed))
+    return calls, results
 
 
 def content_text(message: Row, field: str) -> str:
-    """The text of a message's content: text, or a list of parts with text; empty where there is none."""
+    """The text of a content: text, or a list of parts with text; empty where there is none.
+
+    What a model thought is passed over, and so are tool calls and their results, which `_tool_parts` reads.
+    """
     content = message.get(field)
     if not isinstance(content, list):
         return message.text(field)
@@ -167,6 +235,8 @@ def content_text(message: Row, field: str) -> str:
             f"{field}[{place}]", {"type": "text", "text": data} if isinstance(data, str) else data
         )
         kind = part.get("type")
+        if kind in (*THOUGHTS, TOOL_USE, TOOL_RESULT):
+            continue
         if kind not in TEXT_PARTS:
             part.fail("type", f"expected text; parts of another type aren't read, found {quoted(kind)}.")
         texts.append(part.text("refusal" if kind == "refusal" else "text"))

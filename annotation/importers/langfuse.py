@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.domain.conversation import ToolCall, Turn
 from annotation.importers.build import BundleBuilder
-from annotation.importers.chat import MAX_NAME, chat_turns, parsed_arguments
+from annotation.importers.chat import MAX_NAME, chat_turns, is_response_item, parsed_arguments
 from annotation.importers.errors import Faults, quoted
 from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_together
 from annotation.importers.records import DatasetBundle
@@ -116,7 +116,9 @@ def _messages(row: Row, field: str, value: Any, role: str) -> list[Turn]:
         value = value.get("messages", value) if isinstance(value.get("messages"), list) else [value]
     if value in (None, "", [], [{}]):
         return []
-    if isinstance(value, list) and all(isinstance(one, dict) and "role" in one for one in value):
+    if isinstance(value, list) and all(
+        is_response_item(one) or (isinstance(one, dict) and "role" in one) for one in value
+    ):
         return chat_turns(row, field, value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         value = value[0].get("content", value[0]) if set(value[0]) <= {"content"} else value[0]

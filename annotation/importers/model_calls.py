@@ -40,6 +40,7 @@ def turns_together(events: Iterable[Event]) -> list[Turn]:
     turns: list[Turn] = []
     for event in sorted(events, key=lambda event: event.at):
         if isinstance(event, ModelCall):
+            _results_filled(turns, event.given)
             turns += [replace(turn, at=turn.at or event.at) for turn in _new(event.given, turns)]
             turns += [replace(turn, at=turn.at or event.ended or event.at) for turn in event.said]
         else:
@@ -54,6 +55,14 @@ def _new(given: Sequence[Turn], known: Sequence[Turn]) -> list[Turn]:
     keys = {_key(turn) for turn in known}
     last = max((place for place, turn in enumerate(given) if _key(turn) in keys), default=-1)
     return [turn for turn in given[last + 1 :] if _key(turn) not in keys]
+
+
+def _results_filled(turns: list[Turn], given: Sequence[Turn]) -> None:
+    """Give results that were not recorded where a tool ran what the next call of a model was told of them."""
+    told = {turn.call: turn for turn in given if turn.role == "tool" and turn.call}
+    for place, turn in enumerate(turns):
+        if turn.role == "tool" and turn.call in told and not (turn.text or turn.error):
+            turns[place] = replace(turn, text=told[turn.call].text, error=told[turn.call].error)
 
 
 def _key(turn: Turn) -> tuple[object, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.domain.conversation import ROLES, ToolCall, Turn
 from annotation.importers.build import BundleBuilder
-from annotation.importers.chat import MAX_NAME, SPEAKERS, parsed_arguments
+from annotation.importers.chat import MAX_NAME, SPEAKERS, THOUGHTS, parsed_arguments
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.langfuse import text_of_value
 from annotation.importers.model_calls import Event, ModelCall, ToolRun, turns_together
@@ -26,8 +26,6 @@ MODEL_CALLS = ("chat", "text_completion", "generate_content")
 TOOL_RUN = "execute_tool"
 DETAILS = "gen_ai.client.inference.operation.details"
 """The event that may hold the messages in place of the span."""
-PASSED_OVER = ("reasoning",)
-"""Parts of messages that aren't said: what a model thought."""
 
 
 @dataclass(slots=True)
@@ -205,7 +203,7 @@ def _parts(message: Row, field: str, parts: list[Any]) -> tuple[str, list[ToolCa
                 (part.get(name) for name in ("response", "result", kind) if part.get(name) is not None), None
             )
             results.append(Turn("tool", text_of_value(given), call=part.text("id", limit=MAX_ID)))
-        elif kind not in PASSED_OVER:
+        elif kind not in THOUGHTS:
             known = "expected text, tool_call or tool_call_response; parts of another type aren't read"
             part.fail("type", f"{known}, found {quoted(kind)}.")
     return "\n\n".join(texts), calls, results

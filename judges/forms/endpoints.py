@@ -47,6 +47,9 @@ OPTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "thinking_form": (BackendKind.OPENAI,),
 }
 """The options that have a field of their own, and the kinds that know them."""
+NAME_PROBLEM = (
+    "Expected letters, digits, hyphens and underscores alone: no spaces, so that files of judges can name it."
+)
 WHERE_EMPTY: Mapping[str, Any] = {
     "kind": BackendKind.OPENAI.value,
     "structured": Structured.NONE.value,
@@ -163,7 +166,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "price_output": "Price of completion tokens",
         }
         help_texts = {
-            "name": "Letters, digits and hyphens.",
+            "name": "Letters, digits, hyphens and underscores, such as gpu-server. Judges' files name it so.",
             "base_url": "Including /v1, such as http://127.0.0.1:8001/v1.",
             "api_key_env": "Name of the environment variable that holds the key. The key itself is never stored or "
             "shown. If empty, no key is sent.",
@@ -178,6 +181,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["name"].error_messages["invalid"] = NAME_PROBLEM
         for name in ("structured", "is_local", "price_input", "price_output"):
             self.fields[name].required = False
         for name in ("price_input", "price_output"):

@@ -89,6 +89,22 @@ def test_by_touch_on_a_narrow_phone(live_server, new_context: Callable[..., Brow
     assert chosen(study) == ["3"]
 
 
+@pytest.mark.parametrize("kind", ["classification", "checklist"])
+@pytest.mark.parametrize("width", [375, 390])
+def test_the_first_tap_is_not_lost(
+    live_server, new_context: Callable[..., BrowserContext], tmp_path: Path, width: int, kind: str
+):
+    """The bar says which step one is at as soon as one is at one: nothing below it may move under the finger."""
+    row = {"id": "t", "kind": kind, "trace": messages_of(3)}
+    row |= {"aspects": "steps"} if kind == "checklist" else {"categories": "steps"}
+    context = new_context(viewport={"width": width, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    open_work(page, live_server, trace_study(tmp_path, row))
+    page.wait_for_load_state("load")
+    step(page, 1).locator("summary").tap(position={"x": 30, "y": 10})
+    expect(step(page, 1).get_by_text("It has 1 lines.")).to_be_visible()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_by_mouse_and_under_axe(

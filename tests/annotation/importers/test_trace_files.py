@@ -128,6 +128,49 @@ class TestLangfuse:
             "Tool: Error of map: no such map\n\n[Step 4] Assistant: Error: 429"
         )
 
+    def test_messages_of_anthropic(self, tmp_path):
+        thought = {"type": "thinking", "thinking": "I should look.", "signature": "x"}
+        use = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Oslo"}}
+        made = {"role": "assistant", "content": [thought, {"type": "text", "text": "I'll look."}, use]}
+        texts = [{"type": "text", "text": "rain, "}, {"type": "text", "text": "4 °C"}]
+        failed = {"type": "tool_result", "tool_use_id": "c2", "content": "no such city", "is_error": True}
+        came = {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": texts}, failed],
+        }
+        made["content"].append(use | {"id": "c2", "input": {"city": "Atlantis"}})
+        observations = [
+            observation("GENERATION", 1, model="claude", input=[ASKED], output=made),
+            observation("GENERATION", 5, model="claude", input=[ASKED, made, came], output=SAID),
+        ]
+        _, instruction, response = only(
+            read_langfuse(written(tmp_path, {"id": "t", "observations": observations}))
+        )
+        assert instruction.text == "Is it raining in Oslo?"
+        assert response.text == (
+            '[Step 1] Assistant: I\'ll look.\nCalls weather: {"city": "Oslo"}\nCalls weather: {"city": "Atlantis"}\n\n'
+            "Tool: Result of weather: rain, \n\n4 °C\n\nTool: Error of weather: no such city\n\n"
+            "[Step 2] Assistant: Yes, it is."
+        )
+
+    def test_items_of_the_responses_api(self, tmp_path):
+        call = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Oslo"}'}
+        thought = {"type": "reasoning", "summary": []}
+        came = {"type": "function_call_output", "call_id": "c1", "output": "rain, 4 °C"}
+        said = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Yes, it is.", "annotations": []}],
+        }
+        observations = [
+            observation("GENERATION", 1, model="gpt", input=[ASKED], output=[thought, call]),
+            observation("GENERATION", 5, model="gpt", input=[ASKED, thought, call, came], output=[said]),
+        ]
+        _, instruction, response = only(
+            read_langfuse(written(tmp_path, {"id": "t", "observations": observations}))
+        )
+        assert (instruction.text, response.text) == ("Is it raining in Oslo?", TEXT)
+
     def test_a_trace_in_which_nobody_answers_is_left_out_and_said_so(self, tmp_path):
         silent = {"id": "t2", "observations": [observation("SPAN", 1, name="x")]}
         bundle = read_langfuse(written(tmp_path, [TRACE | {"observations": OBSERVATIONS}, silent]))
@@ -182,6 +225,21 @@ WRONG_LANGFUSE: dict[str, tuple[object, int | None, str | None, str]] = {
         1,
         "observations[0].input[0].content[0].type",
         "expected text",
+    ),
+    "a result of a tool that the assistant gives": (
+        [
+            TRACE
+            | {
+                "observations": [
+                    observation(
+                        "GENERATION", 1, output=SAID | {"content": [{"type": "tool_result", "content": "x"}]}
+                    )
+                ]
+            }
+        ],
+        1,
+        "observations[0].output[0].content[0].type",
+        "expected results of tools in messages of the user, found one of assistant",
     ),
     "a call without a name": (
         [
@@ -265,6 +323,25 @@ def recorded(*, tool_span: bool = True) -> dict[str, Any]:
 
 
 class TestOpenTelemetry:
+    def test_a_result_that_only_the_next_call_of_a_model_has(self, tmp_path):
+        """What a tool returned is recorded on its span only where that is asked for."""
+        request = recorded()
+        for span in request["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            span["attributes"] = [
+                one for one in span.get("attributes", []) if one["key"] != "gen_ai.tool.call.result"
+            ]
+        _, _, response = only(read_otlp(written(tmp_path, request)))
+        assert "Tool: Result of weather: rain, 4 °C" in response.text
+        assert response.text.count("Result of weather") == 1
+
+    @pytest.mark.parametrize("kind", ["reasoning", "thinking"])
+    def test_thoughts_are_passed_over_by_either_name(self, tmp_path, kind):
+        """`reasoning` is the conventions' name, `thinking` that of pydantic-ai, with `result` for `response`."""
+        text = json.dumps(recorded()).replace('\\"type\\": \\"reasoning\\"', f'\\"type\\": \\"{kind}\\"')
+        assert kind in text
+        _, _, response = only(read_otlp(written(tmp_path, text)))
+        assert response.text.startswith('[Step 1] Assistant: Calls weather: {"city": "Oslo"}')
+
     @pytest.mark.parametrize("tool_span", [True, False])
     def test_what_opentelemetry_recorded(self, tmp_path, tool_span):
         item, instruction, response = only(read_otlp(written(tmp_path, recorded(tool_span=tool_span))))

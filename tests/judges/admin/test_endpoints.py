@@ -44,6 +44,9 @@ def test_what_an_endpoint_may_not_be_stands_at_its_field(admin: Client) -> None:
     data = endpoint_form(base_url="ftp://x", api_key_env="sk-abc", max_concurrency="0", name="a b")
     response = admin.post(reverse(ADD), data)
     assert set(errors(response)) == {"base_url", "api_key_env", "max_concurrency", "name"}
+    (words,) = errors(response)["name"]
+    assert "no spaces" in words
+    assert "slug" not in response.content.decode().casefold()
 
 
 def test_a_server_of_judges_that_judged_moves_to_other_addresses_and_keeps_its_answers(admin: Client) -> None:
