@@ -5,12 +5,13 @@ from annotation.importers.alternative_annotators import read_alternative_annotat
 from annotation.importers.chatbot_arena import read_chatbot_arena
 from annotation.importers.dices import read_dices
 from annotation.importers.errors import ImportFileError
-from annotation.importers.generic import read_generic, read_label_rows, read_verdicts
+from annotation.importers.generic import read_generic, read_verdicts
 from annotation.importers.healthbench import read_healthbench
 from annotation.importers.href_pairs import read_href_pairs
 from annotation.importers.infobench import read_infobench
 from annotation.importers.judge_bench_nlp import read_judge_bench_nlp
 from annotation.importers.judgebench import read_judgebench
+from annotation.importers.labels import read_label_rows
 from annotation.importers.llmbar import read_llmbar, read_llmbar_judgments
 from annotation.importers.mtbench import read_mtbench
 from annotation.importers.pandalm import read_pandalm

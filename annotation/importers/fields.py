@@ -139,6 +139,13 @@ def criterion_key(column: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:64] or "rating"
 
 
+EXPORTED = (
+    *("id", "kind", "category", "subset", "instruction", "instruction_id", "context", "conversation", "reference"),
+    *("responses", "gold", "explanation", "aspects", "criteria", "categories", "metadata"),
+)
+"""The columns of a table of items that Touchstone wrote."""
+
+
 @lru_cache(maxsize=4096)
 def is_field_of_format(name: str) -> bool:
     """Whether it is a field of the generic format itself."""

@@ -38,6 +38,7 @@ from annotation.importers.errors import Faults, ImportFileError, LeftOutRows, qu
 from annotation.importers.fields import (
     DECLARATIONS,
     DIMENSION,
+    EXPORTED,
     LABEL,
     NAMES,
     NESTED,
@@ -55,7 +56,6 @@ from annotation.importers.records import (
     EMPTY,
     CriterionRecord,
     DatasetBundle,
-    LabelRecord,
     Origin,
     ReadUntil,
     VerdictRecord,
@@ -70,6 +70,7 @@ from annotation.importers.rows import (
     suggestion,
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
+from annotation.importers.unescaping import unescaped
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 from annotation.kinds.dimensions import DIMENSIONS
 from annotation.kinds.grades import BETWEEN, STRENGTHS, probability_given
@@ -107,15 +108,6 @@ VERDICT_COLUMNS = ColumnTypes(
     json=lambda name: name == "scores",
     value=lambda name: name in ("order", "verdict", "score_1", "score_2", "probability", *BETWEEN),
     any_of=("verdict", *BETWEEN, "score_1", "scores"),
-)
-
-
-LABEL_FIELDS = ("item", "annotator", "value", "simulated")
-LABEL_COLUMNS = ColumnTypes(
-    known=lambda name: name in LABEL_FIELDS,
-    names=LABEL_FIELDS,
-    required=("item", "annotator", "value"),
-    value=lambda name: name == "value",
 )
 
 
@@ -327,6 +319,8 @@ def generic_rows(
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     led_into = {column_of(name, table.header) for name in mapping.columns if name not in table.header}
     rows = table.rows(replace(COLUMNS, fields=fields, nested=led_into), faults)
+    if file.suffix.lower() == ".csv" and set(EXPORTED) <= set(table.header):
+        rows = map(unescaped, rows)
     own_names = are_own_names(fields, mapping)
     return (GenericRow(row, fields, mapping, own_names) for row in rows), has_label_rows(fields, mapping)
 
@@ -547,36 +541,3 @@ def _scores_of(row: Row) -> Any:
     if pair != [None, None]:
         row.fail("scores", "expected the scores once, found score_1 or score_2 too.")
     return row.get("scores")
-
-
-def read_label_rows(path: str | Path, rules_by_item: Mapping[str, ValueRules]) -> tuple[LabelRecord, ...]:
-    """Read a generic table of labels on items that are stored already, one row a label.
-
-    Parameters
-    ----------
-    rules_by_item : mapping
-        The dataset's items by external id, with what decides which values are right.
-    """
-    file = Path(path)
-    builder = BundleBuilder("generic")
-
-    def add(row: Row) -> None:
-        item = row.identifier("item")
-        if item not in rules_by_item:
-            row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
-        value = read_value(row, "value", row.require("value"), rules_by_item[item])
-        builder.label(
-            row,
-            item=item,
-            annotator=row.identifier("annotator"),
-            value=value,
-            field="annotator",
-            is_simulated=row.flag("simulated"),
-        )
-
-    faults = Faults()
-    faults.each(table_rows(file, LABEL_COLUMNS, faults), add)
-    faults.check()
-    if not builder.labels:
-        raise ImportFileError(file, None, None, "expected at least one label, found none.")
-    return builder.labels

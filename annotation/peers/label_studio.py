@@ -1,7 +1,7 @@
 """Label Studio's JSON of tasks with annotations, both ways.
 
 Pairs are the control tag Pairwise, with Choices of another name for a tie; ratings Rating, answers Choices, ranks
-Number, each named after the criterion, aspect or response.
+Number, each named after the criterion, aspect or response; response sets Choices, of a rubric one for each criterion.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +14,10 @@ from annotation.importers.fields import LEAVE_OUT
 from annotation.importers.mapping import TableMapping
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
+from annotation.kinds.reasonable import KEY as REASONABLE
+from annotation.kinds.reasonable import PREFIX
 from annotation.peers.items import PeerItem
-from annotation.peers.records import bundle_of_rows, fields_of_item, json_list, row_of_fields
+from annotation.peers.records import add_set, bundle_of_rows, fields_of_item, json_list, row_of_fields, sets_of
 
 SIDES = {1: "left", 2: "right"}
 TIE, STRENGTH, GRADE, BOTH_BAD, CHOICE = "Tie", "strength", "grade", "both_bad", "choice"
@@ -27,6 +29,8 @@ TARGETS = ("response_1", "instruction")
 """What is labeled: the first of these fields that an item has."""
 PART = "part:"
 """Before the name of a part that is a number: Label Studio reads such a name as one."""
+SIMULATED = "simulated"
+"""In the task's `meta`, the annotators who are no people."""
 PARTS = {"ratings": ("rating", "rating"), "ranks": ("number", "number"), "answers": ("choices", "choices")}
 
 
@@ -40,12 +44,16 @@ def _tasks(items: Iterable[PeerItem], declared: Mapping[str, object]) -> Iterato
     for number, item in enumerate(items, start=1):
         for label in item.labels:
             people.setdefault(label.annotator, len(people) + 1)
+        simulated = sorted({people[one.annotator] for one in item.labels if one.is_simulated})
         data = fields_of_item(item, declared if number == 1 else EMPTY)
         target = next(name for name in TARGETS if name in data or name == TARGETS[-1])
         yield {
             "id": number,
             "data": data,
-            "meta": {"annotators": {str(people[one.annotator]): one.annotator for one in item.labels}},
+            "meta": {
+                "annotators": {str(people[one.annotator]): one.annotator for one in item.labels},
+                **({SIMULATED: simulated} if simulated else {}),
+            },
             "annotations": [
                 {
                     "completed_by": people[label.annotator],
@@ -74,9 +82,14 @@ def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for field, (type, key) in PARTS.items():
         for name, said in value.get(field, {}).items():
             answer = [ANSWERS[said]] if field == "answers" else said
-            if said == NOT_APPLICABLE:
-                type, key, answer = "choices", "choices", [NOT_APPLICABLE]
-            yield {"from_name": _control(name), "type": type, "value": {key: answer}}
+            is_rated = said != NOT_APPLICABLE
+            yield {
+                "from_name": _control(name),
+                "type": type if is_rated else "choices",
+                "value": {key: answer} if is_rated else {"choices": [NOT_APPLICABLE]},
+            }
+    for control, answers in sets_of(value):
+        yield {"from_name": control, "type": "choices", "value": {"choices": answers}}
 
 
 def _control(part: str) -> str:
@@ -84,7 +97,8 @@ def _control(part: str) -> str:
     try:
         float(part)
     except ValueError:
-        return f"{PART}{part}" if part.startswith(PART) or part.lower() in ("true", "false") else part
+        taken = part.startswith((PART, REASONABLE)) or part.lower() in ("true", "false")
+        return f"{PART}{part}" if taken else part
     return f"{PART}{part}"
 
 
@@ -103,6 +117,8 @@ def _row(mapping: TableMapping | None, row: Row) -> Row:
     data = row.mapping("data")
     names = row.mapping("meta").get("annotators")
     people = names if isinstance(names, dict) else {}
+    simulated = row.mapping("meta").get(SIMULATED)
+    machines = {str(one) for one in simulated} if isinstance(simulated, list) else set()
     labels = []
     for number, one in enumerate(row.items("annotations")):
         annotation = row.within(f"annotations[{number}]", one)
@@ -112,7 +128,8 @@ def _row(mapping: TableMapping | None, row: Row) -> Row:
         said = _value(annotation, mapping or TableMapping())
         if annotation.get("was_cancelled") or not said:
             continue
-        labels.append({"annotator": str(people.get(str(by), by)), "value": said})
+        who = str(people.get(str(by), by))
+        labels.append({"annotator": who, "value": said, "simulated": str(by) in machines})
     return row_of_fields(row, data, labels, mapping)
 
 
@@ -128,7 +145,9 @@ def _value(annotation: Row, mapping: TableMapping) -> dict[str, Any]:
             said, chosen = _meant(result, mapping, given, said, chosen)
         if name == LEAVE_OUT:
             continue
-        if name == CHOICE and isinstance(chosen, int) and chosen in (0, *SIDES):
+        if _is_set(name, result) and isinstance(choices, list):
+            add_set(value, result, name, mapping.answer(result, given, choices))
+        elif name == CHOICE and isinstance(chosen, int) and chosen in (0, *SIDES):
             value[CHOICE] = int(chosen)
         elif "selected" in said:
             sides = {side: choice for choice, side in SIDES.items()}
@@ -153,6 +172,11 @@ def _value(annotation: Row, mapping: TableMapping) -> dict[str, Any]:
             answer = next(key for key, words in ANSWERS.items() if words == chosen)
             value.setdefault("answers", {})[name] = answer
     return value
+
+
+def _is_set(name: str, result: Row) -> bool:
+    """Whether a control is a response set, and no criterion or aspect that is called so."""
+    return (name == REASONABLE or name.startswith(PREFIX)) and not result.identifier("from_name").startswith(PART)
 
 
 def _meant(

@@ -1,7 +1,7 @@
 """Potato's projects, written: configuration, items, and the answers of each annotator, as a zip of a folder.
 
 Pairs are the scheme `pairwise`. Ratings, answers and ranks are `multirate`, with a row per criterion, aspect or
-response; its name and its text are the row's label.
+response; its name and its text are the row's label. Response sets are `multiselect`, of a rubric one for each criterion.
 """
 
 import json
@@ -18,9 +18,10 @@ from annotation.importers.records import EMPTY
 from annotation.kinds import kind_of
 from annotation.kinds.grades import MOST, STRENGTHS
 from annotation.kinds.parts import PartsKind
+from annotation.kinds.reasonable import PREFIX
 from annotation.peers.benchmarks import member_path
 from annotation.peers.items import PeerItem
-from annotation.peers.records import fields_of_item
+from annotation.peers.records import fields_of_item, sets_of
 
 CONFIG, ITEMS, STATES, STATE = "config.yaml", "data/items.jsonl", "annotation_output", "user_state.json"
 CHOICE, STRENGTH, GRADE, BOTH_BAD = "choice", "strength", "grade", "both_bad"
@@ -87,6 +88,8 @@ class _Project:
         self.declared, self.criteria = declared, declared.get("criteria", ())
         self.answers: dict[str, _Answers] = {}
         self.schemes: set[str] = set()
+        self.sets: dict[str, dict[str, None]] = {}
+        """The answers that response sets have, by their scheme."""
         self.most_parts = 2
 
     def rows(self, items: Iterable[PeerItem]) -> Iterator[dict[str, Any]]:
@@ -104,10 +107,14 @@ class _Project:
             for label in item.labels:
                 said = list(_said(label.value, parts))
                 self.schemes |= {scheme for scheme, _, _ in said}
+                for scheme, answers in sets_of(label.value):
+                    self.sets.setdefault(scheme, {}).update(dict.fromkeys(answers))
+                    said += [(scheme, answer, answer) for answer in answers]
                 self.answers.setdefault(label.annotator, _Answers(label.is_simulated)).add(item.id, said)
 
     def configuration(self) -> dict[str, Any]:
         schemes = [make(self) for name, make in SCHEMES.items() if name in self.schemes]
+        schemes += [_set_scheme(name, tuple(answers)) for name, answers in sorted(self.sets.items())]
         display = [{"key": TEXT, "type": "text", "label": "Item"}]
         if CHOICE in self.schemes:
             display.append({"key": CANDIDATES, "type": "pairwise", "label": "Responses"})
@@ -196,6 +203,17 @@ def _rows_scheme(name: str, description: str, labels: Sequence[str]) -> dict[str
 
 def _radio_scheme(name: str, description: str, labels: Sequence[str]) -> dict[str, Any]:
     return {"annotation_type": "radio", "name": name, "description": description, "labels": list(labels)}
+
+
+def _set_scheme(name: str, labels: Sequence[str]) -> dict[str, Any]:
+    part = name.removeprefix(PREFIX) if name.startswith(PREFIX) else ""
+    description = f"Which answers are reasonable{f' ({part})' if part else ''}?"
+    return {
+        "annotation_type": "multiselect",
+        "name": name,
+        "description": description,
+        "labels": list(labels),
+    }
 
 
 SCHEMES: Mapping[str, Callable[[_Project], dict[str, Any]]] = {

@@ -12,6 +12,8 @@ from annotation.importers.rows import Row, one_of, whole, whole_text
 from annotation.kinds import KINDS
 from annotation.kinds.grades import MOST, graded_value
 from annotation.kinds.pairwise import Pairwise
+from annotation.kinds.reasonable import KEY as REASONABLE
+from annotation.kinds.reasonable import PREFIX
 from annotation.kinds.rubric import rating_typed
 from annotation.peers.potato import (
     ANSWERED,
@@ -27,7 +29,7 @@ from annotation.peers.potato import (
     part_labels,
     scheme_of,
 )
-from annotation.peers.records import json_fields
+from annotation.peers.records import add_set, json_fields
 
 CHOICES: Mapping[Any, int] = {side: choice for choice, side in SIDES.items()}
 ANSWER_OF: Mapping[Any, bool | None] = {words: answer for answer, words in ANSWERS.items()}
@@ -64,6 +66,8 @@ class Schemes:
             self._items_key = scheme.text("items_key")
         elif (type == "radio" and name in (STRENGTH, BOTH_BAD)) or (type == "number" and name == GRADE):
             self._read[name] = name, scheme
+        elif type == "multiselect" and (name == REASONABLE or name.startswith(PREFIX)):
+            self._read[name] = REASONABLE, scheme
         elif type == "likert" and isinstance(size := scheme.get("size"), int) and size in SIZES:
             self._read[name] = RATINGS, scheme
             points: dict[str, int | str] = {str(point): point for point in range(1, size + 1)}
@@ -106,6 +110,9 @@ class Schemes:
             field, scheme = self._read[name]
             if field in (CHOICE, STRENGTH, GRADE, BOTH_BAD):
                 found.setdefault(CHOICE, {}).update(_chosen(state, name, field, given, scheme))
+            elif field == REASONABLE:
+                answers = [answer for answer, said in given.items() if said not in (None, "", False, "false")]
+                add_set(found.setdefault(REASONABLE, {}), state, name, answers)
             elif scheme.get("annotation_type") == "likert":
                 answer = _single(state, name, given)
                 found.setdefault(field, {})[_slug(name)] = self._answer(state, name, field, answer)
@@ -159,12 +166,13 @@ class Schemes:
         given = said.get(field)
         if not given:
             return {}
+        sets = said.get(REASONABLE, {})
         if field == CHOICE:
-            return given
+            return {**given, **sets}
         n_responses = sum(name.startswith("response_") for name in data) or len(data.get("responses") or ())
         labels = part_labels(data["kind"], self.criteria, data.get("aspects") or (), n_responses)
         keys = {label: key for key, label in labels.items()}
-        return {field: {keys.get(label, label): answer for label, answer in given.items()}}
+        return {field: {keys.get(label, label): answer for label, answer in given.items()}, **sets}
 
 
 def _given(state: Row) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,9 @@ from annotation.importers.mapping import TableMapping
 from annotation.importers.records import EMPTY, DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import json_rows
+from annotation.kinds.reasonable import KEY as REASONABLE
+from annotation.kinds.reasonable import PREFIX
+from annotation.kinds.rubric import rating_typed
 from annotation.peers.items import PeerItem
 
 JSON_FIELDS = ("gold", "aspects", "metadata", "conversation", "responses", "criteria", "categories")
@@ -82,6 +85,25 @@ def bundle_of_rows(
     faults.each(json_rows(path, faults), add)
     faults.check()
     return builder.finish(path)
+
+
+def sets_of(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The response sets of a label, as questions of several choices: one, or of a rubric one for each criterion."""
+    sets = value.get(REASONABLE) or {}
+    for name, answers in sets.items() if isinstance(sets, Mapping) else [("", sets)]:
+        yield f"{PREFIX}{name}" if name else REASONABLE, [str(one) for one in answers]
+
+
+def add_set(value: dict[str, Any], row: Row, question: str, answers: list[Any]) -> None:
+    """Add what `sets_of` wrote of one question; the answers of a criterion are ratings."""
+    if question == REASONABLE:
+        value[REASONABLE] = answers
+        return
+    sets = value.setdefault(REASONABLE, {})
+    if not isinstance(sets, dict):
+        row.fail("value", f"expected one response set, or one for each criterion, found {REASONABLE} and {question}.")
+    ratings = [rating_typed(one) if isinstance(one, str) else one for one in answers]
+    sets[question.removeprefix(PREFIX)] = ratings
 
 
 def json_list(objects: Iterable[object]) -> Iterator[bytes]:

@@ -224,7 +224,9 @@ def import_repeated(*, name: str, file_hash: str, owner: User | None = None) -> 
 
 
 @transaction.atomic
-def labels_import(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
+def labels_import(
+    *, dataset: Dataset, labels: Sequence[LabelRecord], progress: Callable[[str, int], None] | None = None
+) -> int:
     """Store labels that were collected elsewhere on items of a dataset; returns how many were new.
 
     Labels that are stored and the same are left alone; one that contradicts refuses them all.
@@ -236,10 +238,24 @@ def labels_import(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
     """
     locked = dataset_lock(dataset_id=dataset.pk)
     bundle = DatasetBundle(source="", instructions=(), responses=(), items=(), labels=tuple(labels))
-    run = ImportRun(ImportTarget(locked), bundle)
+    run = ImportRun(ImportTarget(locked), bundle, progress)
     run.store()
     if created := run.created["labels"]:
         dataset_raise(dataset=locked, source="labels", labels_added=created)
+    return created
+
+
+@transaction.atomic
+def labels_check(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
+    """How many labels `labels_import` would store; nothing is stored.
+
+    Raises
+    ------
+    ImportFileError
+        As of `labels_import`.
+    """
+    created = labels_import(dataset=dataset, labels=labels)
+    transaction.set_rollback(True)
     return created
 
 

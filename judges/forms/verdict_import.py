@@ -1,4 +1,4 @@
-"""A file of verdicts that somebody sends."""
+"""A file of verdicts or labels that somebody sends."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from judges.services.verdict_files import VERDICT_FORMATS
+from judges.services.verdict_files import IMPORT_FORMATS
 from web.upload import MAX_BYTES, MEBIBYTE, check_size
 
 
@@ -18,10 +18,10 @@ class VerdictImportForm(forms.Form):
     )
     format = forms.ChoiceField(
         choices=[
-            (key, f"{words} ({', '.join(endings)})") for key, (words, endings) in VERDICT_FORMATS.items()
+            (key, f"{words} ({', '.join(endings)})") for key, (words, endings) in IMPORT_FORMATS.items()
         ],
         widget=forms.RadioSelect,
-        initial=next(iter(VERDICT_FORMATS)),
+        initial=next(iter(IMPORT_FORMATS)),
     )
 
     def clean_file(self) -> UploadedFile[Any]:
@@ -33,7 +33,7 @@ class VerdictImportForm(forms.Form):
         data = super().clean() or {}
         upload, format = data.get("file"), data.get("format")
         if upload and format:
-            endings = VERDICT_FORMATS[format][1]
+            endings = IMPORT_FORMATS[format][1]
             if Path(upload.name or "").suffix.lower() not in endings:
                 self.add_error("file", f"Expected a file named {', '.join(endings)} for this format.")
         return data

@@ -1,9 +1,12 @@
 """Files of verdicts that judges gave elsewhere, in any of their formats."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from annotation.importers import VerdictRecord, read_llmbar_judgments, read_verdicts
+from annotation.importers.archives import folder_or_zip
+from annotation.importers.records import Origin
 from annotation.models import Dataset
 from annotation.selectors.datasets import gold_choices, item_value_rules
 from judges.services.verdict_lines import has_verdict_lines, read_verdict_lines
@@ -13,9 +16,15 @@ VERDICT_FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
         "One verdict per row, or a file that touchstone judge wrote",
         (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq"),
     ),
-    "llmbar": ("LLMBar's table of verdicts", (".csv",)),
+    "llmbar": ("LLMBar: a zip of the authors' results, or a table of verdicts", (".zip", ".csv")),
 }
 """By reader: its words, and how names of its files end."""
+LABELS = "labels"
+IMPORT_FORMATS = {
+    **VERDICT_FORMATS,
+    LABELS: ("Human labels: one label per row, or an export of labels", VERDICT_FORMATS["generic"][1]),
+}
+"""What is imported on the items of a dataset."""
 
 
 def verdicts_read(
@@ -39,6 +48,14 @@ def verdicts_read(
     ------
     ImportFileError
     """
+    if form == "llmbar" and path.suffix.lower() == ".zip":
+        with folder_or_zip(path) as folder:
+            found = read_llmbar_judgments(folder, gold_choices(dataset.pk), progress, note)
+        # The folder is gone, and the member is what a person knows.
+        return tuple(
+            replace(one, origin=Origin(one.origin.file.replace(str(folder), str(path), 1), one.origin.row))
+            for one in found
+        )
     if form == "llmbar":
         return read_llmbar_judgments(path, gold_choices(dataset.pk), progress, note)
     if has_verdict_lines(path):

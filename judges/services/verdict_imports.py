@@ -1,4 +1,4 @@
-"""Files of verdicts from the browser: checked, shown, and stored once somebody says so.
+"""Files of verdicts or labels from the browser: checked, shown, and stored once somebody says so.
 
 A small file is read at once, a larger one by a worker (`judges.services.import_files`).
 """
@@ -17,11 +17,12 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.importers import ImportFileError, VerdictRecord
+from annotation.importers import ImportFileError, LabelRecord, VerdictRecord, read_label_rows
 from annotation.importers.errors import errors_of
 from annotation.importers.records import Origin
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_changeable_by
+from annotation.selectors.datasets import datasets_changeable_by, item_value_rules
+from annotation.services.datasets import labels_check, labels_import
 from judges.models import WAITING_IMPORT, ImportState, VerdictImport
 from judges.services.heartbeat import Heartbeat, InterruptedJob
 from judges.services.import_files import (
@@ -33,13 +34,13 @@ from judges.services.import_files import (
     waiting_check,
 )
 from judges.services.judgments import judgments_check, judgments_import
-from judges.services.verdict_files import VERDICT_FORMATS, verdicts_read
+from judges.services.verdict_files import IMPORT_FORMATS, LABELS, verdicts_read
 from judges.services.waking import wakeups_send
 
 AT_ONCE = 2**18
 """Bytes of a file that the request itself reads."""
 SHOWN = 5
-"""Verdicts of a file that its preview shows."""
+"""Verdicts or labels of a file that its preview shows."""
 
 
 def dataset_for_verdicts(user: User, name: str) -> Dataset:
@@ -59,7 +60,7 @@ def verdict_import_request(
         There is no such format, or no room for the file.
     """
     suffix = Path(name).suffix.lower()
-    if format not in VERDICT_FORMATS or suffix not in VERDICT_FORMATS[format][1]:
+    if format not in IMPORT_FORMATS or suffix not in IMPORT_FORMATS[format][1]:
         raise FileNotTakenError("Files with this name and format can't be read.")
     waiting_check(VerdictImport.objects.all(), user)
     kept = file_keep(content, suffix=suffix, asked=f"{dataset.pk} {format} ")
@@ -119,6 +120,18 @@ def _read(job: VerdictImport, mine: QuerySet[VerdictImport], heart: Heartbeat) -
     if not datasets_changeable_by(job.requested_by).filter(pk=job.dataset_id).exists():
         raise Http404
     notes: list[str] = []
+    if job.format == LABELS:
+        labels = _labels(job, heart, notes)
+        if not job.is_confirmed:
+            return _labels_checked(job, labels) | {"notes": notes}
+        with transaction.atomic():
+            created = labels_import(
+                dataset=job.dataset,
+                labels=labels,
+                progress=lambda what, done: heart.tell(f"{done:,} {what} stored", done, len(labels)),
+            )
+            _done(job, mine, created, len(labels))
+        return {}
     verdicts = _verdicts(job, heart, notes)
     if not job.is_confirmed:
         return _checked(job, verdicts) | {"notes": notes}
@@ -129,12 +142,46 @@ def _read(job: VerdictImport, mine: QuerySet[VerdictImport], heart: Heartbeat) -
             source=job.format,
             progress=lambda _, done: heart.tell(f"{done:,} verdicts stored", done, len(verdicts)),
         )
-        found = job.found | {"created": stored.created, "unchanged": stored.judgments - stored.created}
-        now = {"state": ImportState.DONE, "found": found, "finished_at": timezone.now(), "step": ""}
-        # With the verdicts or not at all: a worker that lost the row has stored nothing.
-        if not mine.update(owner="", lease_until=None, **now):
-            raise InterruptedJob
+        _done(job, mine, stored.created, stored.judgments)
     return {}
+
+
+def _done(job: VerdictImport, mine: QuerySet[VerdictImport], created: int, n: int) -> None:
+    found = job.found | {"created": created, "unchanged": n - created}
+    now = {"state": ImportState.DONE, "found": found, "finished_at": timezone.now(), "step": ""}
+    # With the rows or not at all: a worker that lost the job has stored nothing.
+    if not mine.update(owner="", lease_until=None, **now):
+        raise InterruptedJob
+
+
+def _labels(job: VerdictImport, heart: Heartbeat, notes: list[str]) -> list[LabelRecord]:
+    def progress(_: str, done: int) -> None:
+        heart.tell(f"{done:,} rows read", 0, 0)
+
+    with _named(job):
+        labels = read_label_rows(path_of(job), item_value_rules(job.dataset_id), progress, notes.append)
+    return [replace(one, origin=Origin(job.name, one.origin.row)) for one in labels]
+
+
+def _labels_checked(job: VerdictImport, labels: Sequence[LabelRecord]) -> dict[str, Any]:
+    with _named(job):
+        created = labels_check(dataset=job.dataset, labels=labels)
+    found = {
+        "labels": len(labels),
+        "created": created,
+        "unchanged": len(labels) - created,
+        "items": len({one.item for one in labels}),
+        "annotators": len({one.annotator for one in labels}),
+        "simulated": sum(one.is_simulated for one in labels),
+        "first": [
+            {
+                "item": one.item, "annotator": one.annotator, "row": one.origin.row,
+                "value": json.dumps(one.value, ensure_ascii=False)[:200],
+            }
+            for one in labels[:SHOWN]
+        ],
+    }  # fmt: skip
+    return {"state": ImportState.CHECKED, "found": found, "step": ""}
 
 
 def _verdicts(job: VerdictImport, heart: Heartbeat, notes: list[str]) -> Sequence[VerdictRecord]:
@@ -145,7 +192,13 @@ def _verdicts(job: VerdictImport, heart: Heartbeat, notes: list[str]) -> Sequenc
         verdicts = verdicts_read(
             form=job.format, path=path_of(job), dataset=job.dataset, progress=progress, note=notes.append
         )
-    return [replace(one, origin=Origin(job.name, one.origin.row)) for one in verdicts]
+    return [replace(one, origin=Origin(_as_sent(job, one.origin.file), one.origin.row)) for one in verdicts]
+
+
+def _as_sent(job: VerdictImport, file: str) -> str:
+    """The file as the person knows it, with what follows of a member of an archive."""
+    here = str(path_of(job))
+    return f"{job.name}{file[len(here) :]}" if file.startswith(here) else job.name
 
 
 @contextmanager
@@ -155,6 +208,9 @@ def _named(job: VerdictImport) -> Any:
         yield
     except ImportFileError as error:
         for one in {error, *errors_of(error)}:
+            named = _as_sent(job, one.file)
+            if member := named.removeprefix(job.name).lstrip("/"):  # of an archive: the page names one file
+                one.message = f"{member}: {one.message}"
             one.file = job.name
         raise
 

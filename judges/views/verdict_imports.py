@@ -1,4 +1,4 @@
-"""The page Import verdicts of a dataset: a file, what is in it or wrong with it, and the button that stores it."""
+"""The page Import labels or verdicts of a dataset: a file, what is in it or wrong with it, and the button that stores it."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -53,7 +53,7 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
         "crumbs": [
             ("Datasets", reverse("annotation:dataset-list")),
             (dataset.title, reverse("annotation:dataset-detail", args=[dataset.name])),
-            ("Import verdicts", None),
+            ("Import labels or verdicts", None),
         ],
         "loop": LoopPlace(dataset.name, "judge"),
         "dataset": dataset,
@@ -69,7 +69,7 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @researcher_action
 def verdict_import_act(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Store the verdicts of a file of theirs that was checked, or forget the file."""
+    """Store what is in a file of theirs that was checked, or forget the file."""
     job = verdict_import_get_for(request.user, pk)
     action = request.POST.get("action")
     if action == "confirm":
@@ -77,7 +77,7 @@ def verdict_import_act(request: ResearcherRequest, pk: int) -> HttpResponse:
             messages.info(request, "The import of this file has started already, or the file was refused.")
     elif action == "delete":
         verdict_import_delete(job=job)
-        messages.success(request, "The file was removed. Verdicts that were imported stay.")
+        messages.success(request, "The file was removed. What was imported stays.")
     else:
         raise Http404("There is no such action.")
     return redirect(f"{reverse('judges:verdict-import', args=[job.dataset.name])}#files")

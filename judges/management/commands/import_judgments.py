@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "path",
             help="The file, yours or that of `touchstone judge`; for llmbar also the authors' own result.json, or a "
-            "folder with evaluators/**/result.json.",
+            "folder or zip with evaluators/**/result.json.",
         )
         parser.add_argument("--dataset", required=True, help="Name of the dataset whose items were judged.")
 

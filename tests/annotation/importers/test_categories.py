@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 
 from annotation.importers.errors import ImportFileError
-from annotation.importers.generic import read_generic, read_label_rows
+from annotation.importers.generic import read_generic
+from annotation.importers.labels import read_label_rows
 from annotation.kinds.classification import CategoryScheme
 from annotation.models import Dataset, Item
 from annotation.selectors.datasets import item_value_rules

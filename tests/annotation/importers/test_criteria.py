@@ -10,7 +10,8 @@ import pytest
 
 from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
 from annotation.importers.errors import ImportFileError
-from annotation.importers.generic import read_generic, read_label_rows
+from annotation.importers.generic import read_generic
+from annotation.importers.labels import read_label_rows
 from annotation.models import Dataset, Item
 from annotation.selectors.datasets import item_value_rules, scales_of
 from annotation.services.datasets import dataset_import

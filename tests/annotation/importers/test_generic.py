@@ -9,9 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.importers import DatasetBundle, ImportFileError, read_generic, read_verdicts
+from annotation.importers import (
+    DatasetBundle,
+    ImportFileError,
+    read_generic,
+    read_label_rows,
+    read_verdicts,
+)
 from annotation.importers.rows import counted_rows
 from annotation.kinds import ValueRules
+from annotation.kinds.grades import STRENGTHS
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -65,6 +72,15 @@ def test_documented_conversations(examples: Path) -> None:
         {"choice": 0, "both_bad": True},
     ]
     assert bundle.items[0].explanation
+
+
+def test_documented_labels(examples: Path) -> None:
+    rules = ValueRules(strengths=tuple(STRENGTHS))
+    labels = read_label_rows(examples / "labels.jsonl", {"tea-1": rules, "tea-2": rules})
+    assert [(one.item, one.annotator, one.value) for one in labels] == [
+        ("tea-1", "cy", {"choice": 1, "strength": "much"}),
+        ("tea-2", "cy", {"choice": 0}),
+    ]
 
 
 def test_documented_pairs_are_the_same_in_jsonl_and_csv(examples: Path) -> None:

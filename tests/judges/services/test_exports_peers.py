@@ -89,6 +89,77 @@ def test_strength_both_bad_and_odd_names_come_back(peer, tmp_path):
     assert said(again) == said(first)
 
 
+RATED = [
+    {"key": "clear", "question": "How clear?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
+    {"key": "reasonable", "question": "How reasonable?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
+    {"key": "reasonable-clear", "question": "How fair?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
+]
+TOPICS = {"list": ["a", "b", "Yes"]}
+
+
+@pytest.mark.parametrize("peer", list(FORMATS))
+@pytest.mark.parametrize(
+    ("kind", "fields", "values"),
+    [
+        (
+            "pairwise",
+            {"response_1": "x", "response_2": "y"},
+            [
+                {"choice": 1, "reasonable": ["1", "0"]},
+                {"choice": 0, "both_bad": True, "reasonable": ["1-slightly", "0", "bad"]},
+                {"choice": 2},
+            ],
+        ),
+        (
+            "rubric",
+            {"response_1": "x", "criteria": RATED},
+            [
+                {"ratings": {"clear": "not_applicable", "reasonable": 2, "reasonable-clear": 0}},
+                {
+                    "ratings": {"clear": 1, "reasonable": "not_applicable", "reasonable-clear": 3},
+                    "reasonable": {"clear": [1, 2, "not_applicable"], "reasonable": ["not_applicable"]},
+                },
+            ],
+        ),
+        (
+            "classification",
+            {"categories": TOPICS},
+            [
+                {"categories": {"a": False, "b": False, "Yes": True}, "reasonable": ["b", "Yes"]},
+                {"categories": {"a": True, "b": False, "Yes": False}},
+            ],
+        ),
+        (
+            "checklist",
+            {"response_1": "x", "aspects": [{"key": "reasonable", "text": "Is it?"}]},
+            [{"answers": {"reasonable": True}}],
+        ),
+    ],
+)
+def test_response_sets_and_simulated_annotators_come_back(peer, kind, fields, values, tmp_path):
+    labels = [
+        {"annotator": f"w{number}", "value": value, "simulated": number == 1}
+        for number, value in enumerate(values, start=1)
+    ]
+    row = {"id": "1", "kind": kind, "instruction": "Why?", "labels": labels, **fields}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    dataset_import(bundle=read_generic(tmp_path / "rows.jsonl"), name="first")
+    first = Dataset.objects.get(name="first")
+    format, read = FORMATS[peer]
+    path = tmp_path / f"file.{format}"
+    path.write_bytes(exported(first, peer, format))
+    dataset_import(bundle=read(path), name="again")
+    again = Dataset.objects.get(name="again")
+    assert exported(again, "items", "jsonl") == exported(first, "items", "jsonl")
+    assert said(again) == said(first)
+    assert simulated(again) == simulated(first) != []
+
+
+def simulated(dataset):
+    found = Label.objects.filter(item__dataset=dataset, annotator__is_simulated=True)
+    return [label.value for label in found]
+
+
 def test_a_label_studio_task_has_the_form_of_the_real_ones(tmp_path):
     """As its documentation and exports have it: Pairwise says left or right, people are numbers or objects."""
     task = {

@@ -1,7 +1,10 @@
-"""Files of verdicts in the browser: checked, shown, confirmed, and stored once."""
+"""Files of verdicts and labels in the browser: checked, shown, confirmed, and stored once."""
 
+import io
+import json
 import re
 import threading
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +12,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from annotation.models import Dataset
+from annotation.importers import read_llmbar
+from annotation.models import Dataset, Label
+from annotation.services.datasets import dataset_import
 from annotation.services.tokens import token_create
 from judges.models import ImportState, Judge, Judgment, VerdictImport
 from judges.services import verdict_imports
@@ -283,3 +288,116 @@ def test_importing_by_a_program_follows_the_same_right(cast, dataset):
         )
         assert answer.status_code == status, answer.content
     assert Judgment.objects.count() == 1
+
+
+def labels_file(dataset, choices=(1, 2, 0), **more):
+    names = dataset.items.order_by("position").values_list("external_id", flat=True)
+    rows = [
+        {"item": name, "annotator": "ann", "value": {"choice": choice}} | more
+        for name, choice in zip(names, choices, strict=True)
+    ]
+    return "\n".join(json.dumps(row) for row in rows)
+
+
+def labels_sent(user, content, name="labels.jsonl"):
+    return sent(user, content, name=name, format="labels")
+
+
+def test_labels_are_checked_shown_and_imported(cast, dataset, folder):
+    assert labels_sent(cast.alice, labels_file(dataset)).status_code == 302
+    page = text_of(client_of(cast.alice).get(PAGE))
+    assert "Labels 3 New 3 Items 3 Annotators 1" in page
+    assert "Simulated" not in page
+    assert "Import 3 labels" in page
+    assert not Label.objects.exists()
+    version = Dataset.objects.get().version
+    assert version == dataset.version, "a check is no version"
+    acted(cast.alice, "confirm")
+    assert "3 labels stored." in text_of(client_of(cast.alice).get(PAGE))
+    assert [one.value["choice"] for one in Label.objects.order_by("item__position")] == [1, 2, 0]
+    assert not list(folder.iterdir())
+    labels_sent(cast.alice, labels_file(dataset))
+    assert "Labels 3 New 0" in text_of(client_of(cast.alice).get(PAGE))
+    acted(cast.alice, "confirm", VerdictImport.objects.first())
+    assert "all 3 labels were stored already" in text_of(client_of(cast.alice).get(PAGE))
+    assert Label.objects.count() == 3
+
+
+def test_labels_that_contradict_or_do_not_fit_are_refused_whole(cast, dataset):
+    labels_sent(cast.alice, labels_file(dataset))
+    acted(cast.alice, "confirm")
+    for content, words in (
+        (labels_file(dataset, choices=(1, 2, 1)), "3 "),
+        (labels_file(dataset, choices=(1, 9, 0)), "2 value"),
+        (labels_file(dataset, item="none"), "1 item expected the id of an item"),
+        (labels_file(dataset, more=1), "unknown field"),
+    ):
+        labels_sent(cast.alice, content)
+        job = VerdictImport.objects.first()
+        assert job.state == ImportState.REFUSED
+        assert f"Nothing was stored: {len(job.errors)} error" in text_of(client_of(cast.alice).get(PAGE))
+        assert words in " ".join(f"{one['row']} {one['field']} {one['message']}" for one in job.errors)
+    assert Label.objects.count() == 3
+
+
+def test_an_export_of_labels_says_what_was_left_out(cast, dataset):
+    content = labels_file(dataset, label_id=1, superseded=False, replaced_in=None, is_simulated=True)
+    first, rest = content.split("\n", 1)
+    labels_sent(cast.alice, f"{first.replace('false', 'true')}\n{rest}")
+    page = text_of(client_of(cast.alice).get(PAGE))
+    assert "1 label left out: superseded." in page
+    assert "Simulated labels 2" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_labels_confirmed_by_many_at_once_are_stored_once(cast, dataset):
+    labels_sent(cast.alice, labels_file(dataset))
+    job = VerdictImport.objects.get()
+    all_at_once(
+        lambda one: one.post(f"/imports/{job.pk}/", {"action": "confirm"}), browsers_of(cast.alice, 4)
+    )
+    job.refresh_from_db()
+    assert job.state == ImportState.DONE
+    assert Label.objects.count() == 3
+
+
+def results_zip(*members, said=1):
+    """LLMBar's results as its authors keep them, in an archive."""
+    answer = {"winner": str(said), "completion": ["x", "stop"]}
+    step = {"swap = False": answer, "swap = True": answer}
+    row = {"input": "i", "output_1": "a", "output_2": "b", "label": 1, "results": [step]}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for member in members:
+            archive.writestr(member, json.dumps([row]))
+    return file.getvalue()
+
+
+def llmbar_dataset(cast, tmp_path):
+    folder = tmp_path / "Natural"
+    folder.mkdir()
+    row = {"input": "i", "output_1": "a", "output_2": "b", "label": 1}
+    (folder / "dataset.json").write_text(json.dumps([row]))
+    dataset_import(bundle=read_llmbar(tmp_path), name="pairs", owner=cast.alice)
+
+
+def test_llmbars_results_come_as_the_authors_keep_them_in_an_archive(cast, tmp_path):
+    llmbar_dataset(cast, tmp_path)
+    members = [f"LLMBar/Natural/evaluators/{model}/Vanilla/result.json" for model in ("GPT-4", "ChatGPT")]
+    sent(cast.alice, results_zip(*members), name="results.zip", format="llmbar")
+    assert "4 verdicts, 4 not stored yet" in text_of(client_of(cast.alice).get(PAGE))
+    acted(cast.alice, "confirm")
+    assert Judgment.objects.count() == 4
+    assert sorted(Judgment.objects.values_list("judge__name", "order", "choice")) == [
+        (f"{model} / Vanilla", order, 1) for model in ("ChatGPT", "GPT-4") for order in (0, 1)
+    ]
+
+
+def test_what_is_wrong_in_an_archive_names_the_member(cast, tmp_path, folder):
+    llmbar_dataset(cast, tmp_path)
+    member = "Natural/evaluators/GPT-4/Vanilla/result.json"
+    sent(cast.alice, results_zip(member, said=[7]), name="results.zip", format="llmbar")
+    page = text_of(client_of(cast.alice).get(PAGE))
+    assert f"{member}: expected" in page
+    assert str(folder) not in page
+    assert not Judgment.objects.exists()
