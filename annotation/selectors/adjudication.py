@@ -19,7 +19,7 @@ from annotation.domain.scales import Scale as CriterionScale
 from annotation.kinds import ItemKind, Value, kind_of
 from annotation.kinds.base import Scale, from_shown
 from annotation.kinds.dimensions import on_dimension
-from annotation.kinds.reasons import reasons_of
+from annotation.kinds.reasons import reasons_in
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Adjudication, AdjudicationRequest, Label, Study, StudyItem, User
@@ -278,7 +278,7 @@ def _by_dimension(
 
 
 def _reasons_picked(values: Sequence[Value], shown: ShownItem) -> list[TallyRow]:
-    counts = Counter(key for value in values for key in reasons_of(value) or ())
+    counts = Counter(key for value in values for key in reasons_in(value) or ())
     listed = tuple((reason.words, counts[reason.key]) for reason in shown.reasons if counts[reason.key])
     return [TallyRow("Reasons", listed)] if listed else []
 

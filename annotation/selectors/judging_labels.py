@@ -12,7 +12,7 @@ from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of
 from annotation.kinds.reasonable import KEY
-from annotation.kinds.reasons import reason_words, reasons_of
+from annotation.kinds.reasons import reason_words, reasons_in
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Item, User
 from annotation.models.work import LabelQuerySet
@@ -188,7 +188,7 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
             seconds=None if row.active_ms is None else row.active_ms / 1000,
             created_at=row.created_at,
             reasons=tuple(
-                reason_words(reasons_of(row.value) or (), row.study.reasons_offered if row.study else ())
+                reason_words(reasons_in(row.value) or (), row.study.reasons_offered if row.study else ())
             ),
         )
         for row in rows

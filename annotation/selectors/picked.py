@@ -12,7 +12,7 @@ import numpy as np
 from django.core.cache import cache
 
 from annotation.kinds import kind_of
-from annotation.kinds.reasons import Reason, reasons_of
+from annotation.kinds.reasons import Reason, reasons_in
 from annotation.models import ItemResponse, Label, Study
 from annotation.selectors.agreement import CACHE_SECONDS, LabelStamp, label_stamp
 from annotation.selectors.instructions import instruction_clusters
@@ -74,7 +74,7 @@ def _read(study: Study, offered: Sequence[Reason]) -> ReasonsSoFar:
         for item, instruction, choice, chance, value in labels.values_list(*columns).iterator(
             chunk_size=5_000
         )
-        if (picked := reasons_of(value)) is not None
+        if (picked := reasons_in(value)) is not None
     ]
     if not found:
         return ReasonsSoFar()

@@ -18,7 +18,7 @@ from annotation.kinds import KINDS, kind_of, kinds_with
 from annotation.kinds.dimensions import Dimension, said_on
 from annotation.kinds.grades import grade_of
 from annotation.kinds.reasonable import KEY
-from annotation.kinds.reasons import reason_words, reasons_of
+from annotation.kinds.reasons import reason_words, reasons_in
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Study
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.dimensions import dimensions_asked
@@ -289,7 +289,7 @@ def _adjudicated(chunk: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
 
 def _asking(chunk: list[dict[str, Any]]) -> dict[int, Study]:
     asks = {
-        read["study_id"] for read in chunk if said_on(read["value"]) or reasons_of(read["value"]) is not None
+        read["study_id"] for read in chunk if said_on(read["value"]) or reasons_in(read["value"]) is not None
     }
     return Study.objects.only("dimensions", "reasons").in_bulk(asks - {None}) if asks else {}
 
@@ -310,7 +310,7 @@ def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
 
 def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict[str, Any]:
     choice, value = read["choice"], read["value"]
-    study, reasons = about.studies.get(read["study_id"]), reasons_of(value)
+    study, reasons = about.studies.get(read["study_id"]), reasons_in(value)
     systems = about.systems.get(read["item_id"], [])
     name = pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
     made = {

@@ -252,11 +252,11 @@ def test_the_number_of_queries_does_not_grow_with_the_labels(study, monkeypatch)
             list(label_rows(Label.objects.filter(study=study)))
         return len(context)
 
-    assert queries() == 4, "the criteria; labels; systems and the words of experts"
+    assert queries() == 5, "the criteria and the dimensions; labels; systems and the words of experts"
     labels_make(study, [[1, 2]])
-    assert queries() == 4
+    assert queries() == 5
     monkeypatch.setattr(exports, "CHUNK", 2)
-    assert queries() == 2 + 2 * 4, "two more for each chunk of labels"
+    assert queries() == 3 + 2 * 4, "two more for each chunk of labels"
 
 
 @pytest.mark.django_db
