@@ -73,13 +73,13 @@ def picked(text: Callable[[str], str], reasons: Iterable[str]) -> list[str]:
 
 def reason_fields(value: Stored) -> dict[str, str]:
     """The reasons of a value as the fields of the work form."""
-    return {field_of_reason(key): PICKED for key in reasons_of(value) or ()}
+    return {field_of_reason(key): PICKED for key in reasons_in(value) or ()}
 
 
-def reasons_of(value: Stored) -> list[str] | None:
+def reasons_in(value: Stored) -> list[str] | None:
     """The keys that a stored value has; None where it was not asked.
 
-    >>> reasons_of({"choice": 1, "reasons": ["short"]}), reasons_of({"choice": 1}) is None
+    >>> reasons_in({"choice": 1, "reasons": ["short"]}), reasons_in({"choice": 1}) is None
     (['short'], True)
     """
     found = value.get(REASONS)
