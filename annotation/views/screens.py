@@ -106,7 +106,10 @@ def screen(request: ResearcherRequest, code: str, name: str) -> HttpResponse:
     )
     context = study_context(request, person) | {"pay_for_test": money(study.pay_for_test, study)}
     template = one.template if "/" in one.template or one.template[0].isdigit() else f"{PAGES}/{one.template}"
-    return render(request, f"{template}.html", context | one.more(code, study))
+    response = render(request, f"{template}.html", context | one.more(code, study))
+    # Here nothing is asked for by itself: there is no next item.
+    response.content = response.content.replace(b'hx-trigger="load, submit"', b'hx-trigger="submit"')
+    return response
 
 
 def _study(**rules: Any) -> Study:
@@ -120,6 +123,7 @@ def _study(**rules: Any) -> Study:
         "guidelines": "Read both answers to the end.",
         "consent": "You take part of your own will.",
         "pay_per_item": Decimal(0),
+        "pay_for_test": Decimal(0),
         "qualification_size": 0,
         "training_size": 0,
     }
