@@ -6,6 +6,7 @@
   const MOST = 12;
   let dialog, picture, stage;
   let scale = 1;
+  let fitted = 0; // the width that it has where it fits: a small or tall image doesn't leap to that of the window
 
   const button = (words, key, act) => {
     const made = document.createElement("button");
@@ -21,11 +22,12 @@
   // What is in the middle stays there.
   const zoom = (next) => {
     const before = scale;
+    if (before === 1) fitted = picture.getBoundingClientRect().width;
     scale = Math.min(Math.max(next, 1), MOST);
     const x = stage.scrollLeft + stage.clientWidth / 2;
     const y = stage.scrollTop + stage.clientHeight / 2;
     stage.classList.toggle("is-enlarged", scale > 1);
-    picture.style.inlineSize = scale > 1 ? `${stage.clientWidth * scale}px` : "";
+    picture.style.inlineSize = scale > 1 ? `${fitted * scale}px` : "";
     stage.scrollTo((x * scale) / before - stage.clientWidth / 2, (y * scale) / before - stage.clientHeight / 2);
   };
 
