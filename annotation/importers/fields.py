@@ -140,7 +140,17 @@ def criterion_key(column: str) -> str:
 
 
 EXPORTED = (
-    *("id", "kind", "category", "subset", "instruction", "instruction_id", "context", "conversation", "reference"),
+    *(
+        "id",
+        "kind",
+        "category",
+        "subset",
+        "instruction",
+        "instruction_id",
+        "context",
+        "conversation",
+        "reference",
+    ),
     *("responses", "gold", "explanation", "aspects", "criteria", "categories", "metadata"),
 )
 """The columns of a table of items that Touchstone wrote."""

@@ -63,7 +63,14 @@ _RESPONSE_LIKE = re.compile(
     r"response|answer|output|completion|reply|candidate|summary|generated|prediction|translation|hypothesis|story",
     re.IGNORECASE,
 )
-_PAIR_ENDS = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("0", "1"))
+_PAIR_ENDS = (
+    ("a", "b"),
+    ("1", "2"),
+    ("left", "right"),
+    ("first", "second"),
+    ("one", "two"),
+    ("0", "1"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,11 +333,20 @@ def _pairs(fields: _Fields, cells: Mapping[str, _Cells]) -> None:
                 re.sub(rf"(?<![a-z0-9]){first}(?![a-z0-9])|(?<=_){first}$|(?<=\D){first}$", second, low)
             } - {low}
             other = next((open_names[one] for one in others if one in open_names), None)
-            if other is None or not (cells[name].is_texts() and cells[other].is_texts()):
+            if other is None or not _are_responses(name, cells[name], cells[other]):
                 continue
             fields.take(name, "response_1")
             fields.take(other, "response_2")
             return
+
+
+def _are_responses(name: str, first: _Cells, second: _Cells) -> bool:
+    """Whether two such columns hold texts; short ones too where their name says so and one of them is no number."""
+    if first.is_texts() and second.is_texts():
+        return True
+    return bool(_RESPONSE_LIKE.search(name)) and any(
+        one.numbers is None and not one.are_categories() for one in (first, second)
+    )
 
 
 def _completed(fields: _Fields, cells: Mapping[str, _Cells], scales: Mapping[str, Scale]) -> TableMapping:

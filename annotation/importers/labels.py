@@ -18,9 +18,27 @@ NOT_COUNTED = {"superseded": "superseded", "is_surplus": "surplus", "is_set_asid
 """Columns of an export that say of a label why it doesn't count."""
 OTHER_ROLES = {"check": "hidden checks", "repeat": "repeats"}
 EXPORTED = (
-    *("label_id", "study", "dataset", "item", "item_version", "replaced_in", "instruction", "category", "subset"),
+    *(
+        "label_id",
+        "study",
+        "dataset",
+        "item",
+        "item_version",
+        "replaced_in",
+        "instruction",
+        "category",
+        "subset",
+    ),
     *("kind", "annotator", "is_simulated", "value", "choice", "strength", "grade", "both_bad", "reasonable"),
-    *("chosen_system", "systems", "comment", "pasted_chars", "adjudicated", "shown_order", "guidelines_version"),
+    *(
+        "chosen_system",
+        "systems",
+        "comment",
+        "pasted_chars",
+        "adjudicated",
+        "shown_order",
+        "guidelines_version",
+    ),
     *("active_ms", "wall_ms", "probability", "created_at", "role", "check_score", *NOT_COUNTED),
     *("annotator_source", "annotator_external_id", "source"),
 )

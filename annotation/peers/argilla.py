@@ -20,7 +20,14 @@ from annotation.importers.rows import Row
 from annotation.kinds.reasonable import KEY as REASONABLE
 from annotation.kinds.reasonable import PREFIX
 from annotation.peers.items import PeerItem
-from annotation.peers.records import add_set, bundle_of_rows, fields_of_item, json_list, row_of_fields, sets_of
+from annotation.peers.records import (
+    add_set,
+    bundle_of_rows,
+    fields_of_item,
+    json_list,
+    row_of_fields,
+    sets_of,
+)
 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
 ANSWERS = {True: "yes", False: "no", None: "cannot tell"}

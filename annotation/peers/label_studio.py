@@ -17,7 +17,14 @@ from annotation.importers.rows import Row
 from annotation.kinds.reasonable import KEY as REASONABLE
 from annotation.kinds.reasonable import PREFIX
 from annotation.peers.items import PeerItem
-from annotation.peers.records import add_set, bundle_of_rows, fields_of_item, json_list, row_of_fields, sets_of
+from annotation.peers.records import (
+    add_set,
+    bundle_of_rows,
+    fields_of_item,
+    json_list,
+    row_of_fields,
+    sets_of,
+)
 
 SIDES = {1: "left", 2: "right"}
 TIE, STRENGTH, GRADE, BOTH_BAD, CHOICE = "Tie", "strength", "grade", "both_bad", "choice"
@@ -176,7 +183,9 @@ def _value(annotation: Row, mapping: TableMapping) -> dict[str, Any]:
 
 def _is_set(name: str, result: Row) -> bool:
     """Whether a control is a response set, and no criterion or aspect that is called so."""
-    return (name == REASONABLE or name.startswith(PREFIX)) and not result.identifier("from_name").startswith(PART)
+    return (name == REASONABLE or name.startswith(PREFIX)) and not result.identifier("from_name").startswith(
+        PART
+    )
 
 
 def _meant(

@@ -1,7 +1,7 @@
 """Potato's projects, written: configuration, items, and the answers of each annotator, as a zip of a folder.
 
 Pairs are the scheme `pairwise`. Ratings, answers and ranks are `multirate`, with a row per criterion, aspect or
-response; its name and its text are the row's label. Response sets are `multiselect`, of a rubric one for each criterion.
+response; its name and its text are the row's label. Response sets are `multiselect`, of a rubric one per criterion.
 """
 
 import json

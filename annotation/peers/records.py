@@ -101,7 +101,10 @@ def add_set(value: dict[str, Any], row: Row, question: str, answers: list[Any]) 
         return
     sets = value.setdefault(REASONABLE, {})
     if not isinstance(sets, dict):
-        row.fail("value", f"expected one response set, or one for each criterion, found {REASONABLE} and {question}.")
+        row.fail(
+            "value",
+            f"expected one response set, or one for each criterion, found {REASONABLE} and {question}.",
+        )
     ratings = [rating_typed(one) if isinstance(one, str) else one for one in answers]
     sets[question.removeprefix(PREFIX)] = ratings
 

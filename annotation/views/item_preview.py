@@ -4,11 +4,17 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from annotation.kinds import KINDS
 from annotation.kinds.shown import ShownItem
 from annotation.models import Study
 from annotation.selectors.shown import plain_if_long
 
 TEMPLATE = "annotation/researcher/item_preview.html"
+STYLES = (
+    *("css/annotate.css", "css/reading.css", "css/timeline.css"),
+    *dict.fromkeys(style for kind in KINDS.values() for style in kind.styles),
+)
+"""What a page with a preview needs: the styles of annotators' pages, of every kind."""
 
 
 def item_preview(request: HttpRequest, shown: ShownItem) -> SafeString:

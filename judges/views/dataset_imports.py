@@ -25,7 +25,7 @@ from annotation.models import Dataset
 from annotation.peers.formats import GENERIC
 from annotation.services.datasets import DatasetImportError
 from annotation.views.images import picture_response
-from annotation.views.item_preview import item_preview
+from annotation.views.item_preview import STYLES, item_preview
 from judges.forms.dataset_import import MappingForm, field_choices, known_fields, scale_choices
 from judges.models import DatasetImport
 from judges.services.dataset_imports import (
@@ -172,6 +172,7 @@ def _page(request: ResearcherRequest, job: DatasetImport, form: MappingForm) -> 
             (job.name, None),
         ],
         "job": job,
+        "preview_styles": STYLES,
         "form": form,
         "field_choices": field_choices,
         "known_fields": known_fields,
@@ -214,6 +215,10 @@ def _command(job: DatasetImport) -> str:
     """The same import on the command line."""
     words = ["python", "manage.py", "import_dataset", "generic", job.name, "--name", job.dataset_name]
     words += ["--mapping", f"{job.dataset_name}.mapping.yaml"]
+    if not job.found.get("exists"):
+        # The command's dataset is public unless it says otherwise.
+        said = {"--title": job.title, "--split": job.split, "--licence": job.licence}
+        words += [word for option, value in said.items() if value for word in (option, value)]
     if job.criteria:
         words += ["--criteria", job.criteria]
     if job.is_new_version:

@@ -1,4 +1,4 @@
-"""The page Import labels or verdicts of a dataset: a file, what is in it or wrong with it, and the button that stores it."""
+"""The page Import labels or verdicts of a dataset: a file, what is in it or wrong with it, and how it is stored."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse

@@ -12,7 +12,7 @@ from metaeval.figures.figure import GROUPS, Figure, PublishedConvention
 from metaeval.figures.pairwise import PairJudge, PairSample
 from metaeval.figures.published_replacement import OF_PAIRS as ALTERNATIVE
 from metaeval.figures.sample import ByGroup, Ratio, mean_of
-from metaeval.inputs import Booleans
+from metaeval.inputs import Booleans, Floats
 from metaeval.stats import (
     Estimate,
     SectionAccuracy,
@@ -61,7 +61,7 @@ def _votes(setup: str, subject: PairJudge | PairSample) -> ByGroup:
             return no_estimate(_NO_LABELS)
         return vote_agreement(
             sample.slots,
-            None if judge is None else judge.verdicts,
+            None if judge is None else _in_both_orders(judge),
             where=members if judge is None else members & judge.judge.asked,
             resamples=sample.resamples,
             weights=sample.drawn,
@@ -70,6 +70,15 @@ def _votes(setup: str, subject: PairJudge | PairSample) -> ByGroup:
         )
 
     return ByGroup(figure)
+
+
+def _in_both_orders(one: PairJudge) -> Floats:
+    """Its verdicts by order; where it judged in one order alone, as MT-bench's files have it, that verdict in both.
+
+    Else an order that was never asked would be one that couldn't be read, and every verdict a tie.
+    """
+    other = ~one.judged & one.judged[:, ::-1]
+    return np.where(other, one.verdicts[:, ::-1], one.verdicts)
 
 
 def _mt_bench(setup: str, ties: str) -> PublishedConvention:

@@ -24,7 +24,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             dataset = dataset_get(options["dataset"])
-            labels = read_label_rows(options["path"], item_value_rules(dataset.pk), self._progress, self.stderr.write)
+            labels = read_label_rows(
+                options["path"], item_value_rules(dataset.pk), self._progress, self.stderr.write
+            )
             created = labels_import(dataset=dataset, labels=labels, progress=self._progress)
         except (ImportFileError, DatasetNotFound) as error:
             raise CommandError(f"Nothing was imported. {error}") from None

@@ -230,14 +230,14 @@ class Command(BaseCommand):
             digest, size = file_hash(path, *asked_how), path.stat().st_size
             asked = (options[name] for name in ("title", "split", "licence"))
             known = import_repeated(name=options["name"], file_hash=digest, owner=_owner(options["owner"]))
-            if known is not None and not any(asked):
+            # A file of what was left out is asked for, and only reading gives it.
+            is_wanted = known is not None and known.rows_left_out and not _left_out_path(options).exists()
+            if known is not None and not any(asked) and not is_wanted:
                 self.stdout.write(known.summary())
                 return
         if options["restart"]:
             self._remove_unfinished(options["name"])
-        left_out = LeftOutFile(
-            Path(options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl") if skips else None
-        )
+        left_out = LeftOutFile(_left_out_path(options) if skips else None)
         how = {"criteria": criteria, "mapping": mapping}
 
         def read(start: ReadStart | None) -> Generator[DatasetBundle, None, None]:
@@ -381,6 +381,10 @@ def _no_collections() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _left_out_path(options: dict[str, Any]) -> Path:
+    return Path(options["skip_bad_rows"] or f"{options['name']}.left-out.jsonl")
 
 
 def _mapping(options: dict[str, Any]) -> TableMapping | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from annotation.importers import ImportFileError, read_generic
-from annotation.importers.fields import KEEP
+from annotation.importers.fields import KEEP, PREFERENCE
 from annotation.importers.guessing import table_look
 from annotation.importers.mapping import TableMapping, mapping_of
 
@@ -55,6 +55,23 @@ class TestGuesses:
         guess = table_look(written(tmp_path, "x.csv", "Frage;Links;Rechts;Besser", *rows)).guess
         assert list(guess.columns.values()) == ["instruction", "response_1", "response_2", "preference"]
         assert guess.values["Besser"] == {"left": 1, "right": 2, "tie": 0}
+
+    def test_short_answers_are_responses_where_their_names_say_so(self, tmp_path: Path) -> None:
+        rows = [
+            f"How long is river {n}?;{n} km;No idea.;{'left' if n % 2 else 'right'};{n}" for n in range(8)
+        ]
+        path = written(tmp_path, "x.csv", "Prompt;Answer one;Answer two;Which is better?;Tone (0-10)", *rows)
+        guess = table_look(path).guess
+        assert list(guess.columns.values()) == [
+            "instruction",
+            "response_1",
+            "response_2",
+            PREFERENCE,
+            KEEP,
+        ]
+        scores = [f"How long is river {n}?;{n};{n + 1}" for n in range(8)]
+        path = written(tmp_path, "y.csv", "Prompt;Answer one score;Answer two score", *scores)
+        assert "response_2" not in table_look(path).guess.columns.values()
 
     def test_ratings_make_a_rubric_with_its_criteria(self, tmp_path: Path) -> None:
         rows = [

@@ -99,6 +99,11 @@ class TestSkipBadRows:
         assert DatasetVersion.objects.get().rows_left_out == 2
         assert Item.objects.count() == 2
 
+    def test_the_same_file_again_makes_the_file_that_is_asked_for(self, bad, here, capsys):
+        run(capsys, "--mapping", "m.yaml", "--skip-bad-rows")
+        assert "unchanged" in run(capsys, "--mapping", "m.yaml", "--skip-bad-rows", "why.jsonl")
+        assert (here / "why.jsonl").read_text() == (here / "d.left-out.jsonl").read_text()
+
     def test_without_bad_rows_there_is_no_file(self, here, capsys):
         run(capsys, "--mapping", "m.yaml", "--skip-bad-rows")
         assert not (here / "d.left-out.jsonl").exists()

@@ -7,14 +7,18 @@ import re
 import threading
 import zipfile
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.forms import upload as upload_forms
 from annotation.importers.mapping import mapping_of
+from annotation.kinds import kind_of
 from annotation.models import Criterion, Dataset, DatasetVersion, Item, Label
 from judges.models import DatasetImport, ImportState, Judgment
 from judges.services import dataset_imports
@@ -368,7 +372,9 @@ class TestMapping:
     def test_the_command_is_named(self, cast):
         job = sent(cast.alice, ODD, "my pairs.csv")
         words = "import_dataset generic 'my pairs.csv' --name uploaded --mapping uploaded.mapping.yaml"
-        assert words in html.unescape(text_of(read(cast.alice, job)))
+        page = html.unescape(text_of(read(cast.alice, job)))
+        assert words in page
+        assert f"--split {job.split}" in page, "else the command's dataset would be public"
 
 
 class TestErrors:
@@ -434,6 +440,12 @@ class TestErrors:
         assert evil not in read(cast.alice, job).content.decode()
 
 
+def annotators_styles(kind):
+    """The style sheets of the page on which items of a kind are labeled."""
+    source = Path(settings.BASE_DIR / "templates/base_annotator.html").read_text()
+    return [*re.findall(r"static '(css/[^']+)'", source), *kind_of(kind).styles]
+
+
 class TestPreview:
     def test_ten_items_are_shown_as_annotators_see_them(self, cast):
         rows = [
@@ -462,8 +474,11 @@ class TestPreview:
             "classification": {"categories": ["good", "bad"]},
         }  # fmt: skip
         job = sent(cast.alice, jsonl({"id": "1", "kind": kind, "instruction": "Explain rain."} | text[kind]))
-        preview = read(cast.alice, job).context["item_html"]
+        page = read(cast.alice, job)
+        preview = page.context["item_html"]
         assert "Explain rain." in preview
+        for style in annotators_styles(kind):
+            assert f'href="{static(style)}"' in page.content.decode()
         for words in ("The answer.",) if kind in ("rubric", "checklist", "answer_ranking") else ():
             assert words in preview
         assert f"work-{kind}" in preview

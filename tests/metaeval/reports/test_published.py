@@ -115,6 +115,16 @@ def test_pairs(name, figure, expected):
 
 
 @pytest.mark.parametrize("name", ["mt_bench_s1", "mt_bench_s2"])
+def test_verdicts_in_one_order_are_votes_as_they_are(name):
+    """As MT-bench's own files have them: what was never asked in the other order makes no verdict a tie."""
+    first = np.where(np.arange(N) < 3, NAN, VERDICTS[:, 0])
+    verdicts = np.stack([first, np.full(N, NAN)], axis=1)
+    one = judge_arrays("Judge", verdicts, judged=np.tile([True, False], (N, 1)))
+    value = reported(replace(pairs(), judges=(one,)), name).judges[0].overall(f"{name}_agreement")["value"]
+    assert value == pytest.approx(vote_agreement(VOTES, first, **preset(name).of(vote_agreement)).value)
+
+
+@pytest.mark.parametrize("name", ["mt_bench_s1", "mt_bench_s2"])
 def test_people_among_themselves(name):
     found = reported(pairs(), name).people.measures[f"{name}_human_agreement"]["overall"]
     assert found["value"] == pytest.approx(vote_agreement(VOTES, **preset(name).of(vote_agreement)).value)
