@@ -140,7 +140,7 @@ class WorkForm:
             return
         found = picked(self.text, self.rules.reasons)
         if self.study.require_reason and not found:
-            raise AnswerError("Pick at least one reason.", field=REASONS, anchor="reason-1")
+            raise AnswerError(gettext("Pick at least one reason."), field=REASONS, anchor="reason-1")
         self.shown_value[REASONS] = found
 
     def _check_comment(self) -> None:

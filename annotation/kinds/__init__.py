@@ -7,6 +7,7 @@ A new kind is a subclass of `ItemKind` that is registered here, and a template `
 from collections.abc import Mapping, Sequence
 
 from annotation.domain.errors import LabelValueError
+from annotation.domain.wording import gettext
 from annotation.kinds.answer_ranking import AnswerRanking
 from annotation.kinds.base import AnswerError, ItemKind, from_shown
 from annotation.kinds.checklist import Checklist
@@ -91,7 +92,7 @@ def answer_words(item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart
     """An answer, given as form fields, in words, with the reasons that were picked beside it."""
     found = kind_of(item.kind).words(item, fields)
     reasons = [reason.words for reason in item.reasons if fields.get(field_of_reason(reason.key))]
-    return (*found, AnswerPart("Reasons", ", ".join(reasons))) if reasons else found
+    return (*found, AnswerPart(gettext("Reasons"), ", ".join(reasons))) if reasons else found
 
 
 def to_canonical(kind: str, value: Stored, shown_order: Sequence[int]) -> Value:

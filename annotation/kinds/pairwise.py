@@ -215,7 +215,9 @@ class Pairwise(ItemKind):
             # Gold may be of the overall one alone.
             said = [(each, point_words(fields.get(each.field, ""))) for each in item.dimensions]
             return tuple(
-                AnswerPart(each.name, words or gettext(NO_ANSWER)) for each, words in said if words or each.overall
+                AnswerPart(each.name, words or gettext(NO_ANSWER))
+                for each, words in said
+                if words or each.overall
             )
         chosen = joined(fields.get("choice", ""), fields.get("strength", ""))
         also = [each for each in _EVERY if each != chosen and fields.get(field_of_answer(each))]

@@ -49,7 +49,7 @@
       if (!first || others) return;
       event.preventDefault();
       first.focus({ focusVisible: true });
-      window.touchstoneAnswers.of(first.form)?.tell("local", "Pick at least one reason");
+      window.touchstoneAnswers.of(first.form)?.tell("local", gettext("Pick at least one reason."));
     },
     { capture: true },
   );

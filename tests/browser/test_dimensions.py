@@ -158,7 +158,7 @@ def test_a_required_reason_is_asked_for_before_enter_submits(live_server, page: 
     expect(page.get_by_role("button", name="Submit")).to_be_disabled()
     press(page, "Enter")
     expect(page.locator("#reason-1")).to_be_focused()
-    expect(page.locator("[data-draft-state]")).to_have_text("Pick at least one reason")
+    expect(page.locator("[data-draft-state]")).to_have_text("Pick at least one reason.")
     assert not Label.objects.exists()
     press(page, "Shift+Digit2")
     expect(page.get_by_role("button", name="Submit")).to_be_enabled()
