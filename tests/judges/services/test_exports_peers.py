@@ -91,8 +91,16 @@ def test_strength_both_bad_and_odd_names_come_back(peer, tmp_path):
 
 RATED = [
     {"key": "clear", "question": "How clear?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
-    {"key": "reasonable", "question": "How reasonable?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
-    {"key": "reasonable-clear", "question": "How fair?", "scale": {"low": 0, "high": 3, "not_applicable": True}},
+    {
+        "key": "reasonable",
+        "question": "How reasonable?",
+        "scale": {"low": 0, "high": 3, "not_applicable": True},
+    },
+    {
+        "key": "reasonable-clear",
+        "question": "How fair?",
+        "scale": {"low": 0, "high": 3, "not_applicable": True},
+    },
 ]
 TOPICS = {"list": ["a", "b", "Yes"]}
 
