@@ -72,7 +72,7 @@ def pseudo(monkeypatch):
 
 # Of the studies that are visited, and the names of languages.
 NAMES = ("Touchstone", "Prolific", "TS-", "UTC", "USD", "English", "Which is better?")
-WRITTEN = {"Yes", "No", "format", "length", "tone"}
+WRITTEN = re.compile(r"(Yes|No|format|length|tone|The \w+ is right\.|(helpful|clear)\b.*)")
 
 
 def said_unmarked(stop: Stop) -> list[str]:
@@ -85,7 +85,7 @@ def said_unmarked(stop: Stop) -> list[str]:
     return [
         text
         for text in unmarked(page.content.decode())
-        if text not in WRITTEN and not any(name in text for name in NAMES)
+        if not WRITTEN.fullmatch(text) and not any(name in text for name in NAMES)
     ]
 
 
