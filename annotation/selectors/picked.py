@@ -82,22 +82,17 @@ def _read(study: Study, offered: Sequence[Reason]) -> ReasonsSoFar:
     counted = Counter(name for name in names if name is not None)
     systems = sorted((name for name in counted if name != TIE), key=lambda name: (-counted[name], name))
     shown = (*systems[:MOST_SYSTEMS], *([TIE] if TIE in counted else []))
-    chances = np.array([row[3] for row in found])
+    chances = np.array([row[3] for row in found], dtype=np.float64)
+    weights = 1.0 / chances if (chances < 1).any() else None
     resamples = Resamples([row[1] for row in found], n_resamples=ONE)
-    weights = {"weights": 1.0 / chances} if (chances < 1).any() else {}
     rows = []
     for reason in offered:
-        picked = np.array([reason.key in row[4] for row in found], dtype=np.float64)
+        has_it = np.array([reason.key in row[4] for row in found], dtype=np.float64)
         with quiet():
-            share = ratio_estimate(picked, np.ones(len(found)), resamples=resamples, **weights)
-        in_column = {
-            column: sum(
-                name == column and reason.key in row[4] for name, row in zip(names, found, strict=True)
-            )
-            for column in shown
-        }
+            share = ratio_estimate(has_it, np.ones(len(found)), resamples=resamples, weights=weights)
+        in_column = Counter(name for name, row in zip(names, found, strict=True) if reason.key in row[4])
         by_column = tuple((in_column[column], counted[column]) for column in shown)
-        rows.append(ReasonRow(reason.words, int(picked.sum()), plain(share), by_column))
+        rows.append(ReasonRow(reason.words, int(has_it.sum()), plain(share), by_column))
     return ReasonsSoFar(
         labels=len(found),
         with_any=sum(bool(row[4]) for row in found),
