@@ -162,7 +162,7 @@ def _state(job: FileImport, *, can_continue: bool) -> tuple[str, str]:
     if job.state != ImportState.CHECKED:
         return job.get_state_display(), "bad"
     if job.errors:
-        return "Can't be imported as it is", "bad"
+        return "Not ready to import", "warn"  # its columns are to be mapped, or the file to be corrected
     if n_errors := getattr(job, "n_errors", 0):
         return f"{_counted(n_errors, 'row')} with errors", "warn"
     return "Waiting for you to confirm", "good"

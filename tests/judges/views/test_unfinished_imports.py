@@ -221,7 +221,7 @@ class TestContinue:
         assert shown(cast.alice) == [("mine.jsonl", "5,000 rows stored", "Interrupted")]
         page = client_of(cast.alice).get(PAGE).content.decode()
         assert re.search(
-            r'value="continue">Continue<span class="visually-hidden"> import of mine.jsonl', page
+            r'value="continue">Continue<span class="visually-hidden"> the import of mine.jsonl', page
         )
         answer = acted(cast.alice, job, "continue")
         assert answer["Location"] == reverse("judges:dataset-import", args=[job.pk])
