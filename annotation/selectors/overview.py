@@ -180,7 +180,9 @@ def unfinished_imports_count(user: User) -> int:
     staged = StagedImport.objects.filter(dataset__owner=user, job="", is_given_up=False).count()
     # Files are of the application above, by the names of its relations.
     files = {
-        relation.removesuffix("s"): Count(relation, filter=~Q(**{f"{relation}__state": "done"}), distinct=True)
+        relation.removesuffix("s"): Count(
+            relation, filter=~Q(**{f"{relation}__state": "done"}), distinct=True
+        )
         for relation in ("dataset_imports", "verdict_imports")
     }
     return sum(User.objects.filter(pk=user.pk).aggregate(**files).values(), staged)
