@@ -3,7 +3,7 @@
 They are removed by the maintenance that removes files (`import_files`, `annotation.services.staged_imports`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -44,6 +44,8 @@ class UnfinishedImport:
         A file of items, of verdicts, or an import of the command line.
     into
         Name of the dataset.
+    kind
+        What the file has, in a word.
     progress, state, reason
         In words; why it stopped, where that is no error of the file's rows.
     tone
@@ -65,6 +67,7 @@ class UnfinishedImport:
     tone: str
     began_at: datetime
     removed_at: datetime | None
+    kind: str = "Items"
     reason: str = ""
     is_open: bool = False
     can_continue: bool = False
@@ -123,8 +126,12 @@ def _of_items(job: DatasetImport, n_stored: int) -> UnfinishedImport:
 
 
 def _of_verdicts(job: VerdictImport) -> UnfinishedImport:
-    read = job.found.get("judgments")
-    return _of_file("verdicts", job, job.dataset.name, 0, "" if read is None else _counted(read, "verdict"))
+    noun, name = ("label", "labels") if job.format == "labels" else ("verdict", "judgments")
+    read = job.found.get(name)
+    return replace(
+        _of_file("verdicts", job, job.dataset.name, 0, "" if read is None else _counted(read, noun)),
+        kind=f"{noun.capitalize()}s",
+    )
 
 
 def _of_file(sort: Sort, job: FileImport, into: str, n_stored: int, read: str) -> UnfinishedImport:
