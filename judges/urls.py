@@ -1,8 +1,11 @@
 """URLs of sweeps, judges and judgments as researchers read them."""
 
+from typing import get_args
+
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
+from judges.services.unfinished_imports import Sort
 from judges.views import (
     dataset_imports,
     exports,
@@ -12,6 +15,7 @@ from judges.views import (
     judges,
     judgments,
     sweeps,
+    unfinished_imports,
     verdict_imports,
 )
 
@@ -54,6 +58,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "imports/datasets/<row:pk>/mapping.<str:format>",
         dataset_imports.dataset_import_mapping,
         name="dataset-import-mapping",
+    ),
+    path("imports/", unfinished_imports.unfinished_imports, name="unfinished-imports"),
+    *(
+        path(
+            f"imports/unfinished/{sort}/<row:pk>/",
+            unfinished_imports.unfinished_import_act,
+            {"sort": sort},
+            name=f"unfinished-{sort}-act",
+        )
+        for sort in get_args(Sort)
     ),
     path("imports/<row:pk>/", verdict_imports.verdict_import_act, name="verdict-import-act"),
     path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+MAX_QUOTED = 60
 # Marks and overrides of direction: they turn what stands after them on a page, a file name or a log.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ODD = frozenset("\u2028\u2029\ufeff\u200b")
@@ -29,3 +30,11 @@ def cut_off(text: str, limit: int) -> str:
     'abc…'
     """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def quoted(value: object, limit: int = MAX_QUOTED) -> str:
+    """The value as it may stand in a message: on one line, shortened, text in quotes."""
+    if isinstance(value, str) and len(value) > limit:
+        value = value[: limit - 1] + "…"
+    text = repr(value)
+    return text if len(text) <= limit * 2 else text[: limit * 2 - 1] + "…"

@@ -36,6 +36,11 @@ class ErrorText(str):
         text.anchor = anchor
         return text
 
+    @property
+    def is_at_part(self) -> bool:
+        """Whether the kind's template says it at the part that it is about, so that the page doesn't say it again."""
+        return self.anchor.startswith("part-")
+
 
 def draft_fields(data: Mapping[str, Any]) -> dict[str, str]:
     """The fields of the work form as typed, complete or not, and together at most `MAX_DRAFT` characters.

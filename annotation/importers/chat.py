@@ -8,9 +8,9 @@ from typing import Any
 
 from annotation.domain.conversation import ROLES, ToolCall, Turn, steps_count
 from annotation.importers.errors import quoted
-from annotation.importers.files import unstorable
 from annotation.importers.records import Turns
 from annotation.importers.rows import MAX_ID, Row, one_of
+from web.json_text import unstorable
 
 MAX_TURNS = 4_000
 MAX_STEPS = 1_000

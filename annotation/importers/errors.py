@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TypeVar
 
 from web.plain_text import cut_off
+from web.plain_text import quoted as quoted
 
-MAX_QUOTED = 60
 MAX_ERRORS = 20
 """Errors of a file that are listed."""
 MOST_FIELD, MOST_MESSAGE = 200, 2_000
@@ -204,11 +204,3 @@ def errors_of(error: ImportFileError) -> tuple[ImportFileError, ...]:
 def printable(text: str) -> str:
     """The text on one line: what a terminal would obey is written as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
-
-
-def quoted(value: object, limit: int = MAX_QUOTED) -> str:
-    """The value as it may stand in a message: on one line, shortened, text in quotes."""
-    if isinstance(value, str) and len(value) > limit:
-        value = value[: limit - 1] + "…"
-    text = repr(value)
-    return text if len(text) <= limit * 2 else text[: limit * 2 - 1] + "…"

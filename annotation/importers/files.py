@@ -1,22 +1,17 @@
 """Reading files that may be anything: bounded in memory, strict about encoding, exact about the place."""
 
-import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import ImportFileError
+from web.json_text import JsonSyntaxError, JsonTextError, json_read, path_words
 
 MAX_LINE = 16 * 2**20
 """Bytes of one line of JSONL or CSV, and of one cell of Parquet."""
 MAX_DOCUMENT = 64 * 2**20
 """Bytes of a JSON file that has to be read as a whole."""
-MAX_DEPTH = 32
-MAX_DIGITS = 300
-"""Of a whole number: a longer one fits into no floating-point number."""
-SHOWN_DIGITS = 40
 MAX_TABLE = 256 * 2**20
 """Bytes of a table as they are decoded: a small file may unfold into a very large one."""
 MAX_VALUES = 5_000_000
@@ -164,7 +159,7 @@ def read_document(path: Path) -> Any:
 
 
 def parse_json(text: str, file: object, row: int | None, field: str | None) -> Any:
-    """Strict JSON: no NaN, no infinity, no key twice, nothing that a database cannot hold.
+    """Strict JSON, as `web.json_text` reads it.
 
     Raises
     ------
@@ -172,85 +167,17 @@ def parse_json(text: str, file: object, row: int | None, field: str | None) -> A
         With line and column where the text is no JSON, else with the row and the path of the part that is wrong.
     """
     try:
-        value = json.loads(
-            text,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_whole,
-            object_pairs_hook=_no_duplicates,
-        )
-    except json.JSONDecodeError as error:
-        where = f"column {error.colno}" if row is not None else f"line {error.lineno}, column {error.colno}"
-        raise ImportFileError(file, row, field, f"expected JSON; at {where}: {error.msg}.") from None
-    except RecursionError:
-        raise ImportFileError(file, row, field, "expected JSON; this is nested too deeply.") from None
-    if refused := _refused_part(value, 0):
-        path, problem = refused
-        if row is None and isinstance(value, list):  # rows are the elements of a document
-            number, _, path = path.removeprefix("[").partition("]")
-            row = int(number) + 1 if number else None
-        path = f"{field or ''}{path}".removeprefix(".")
-        raise ImportFileError(file, row, path or None, problem)
-    return value
-
-
-def unstorable(value: object) -> str | None:
-    """Say what in a value could not be stored everywhere, or None."""
-    refused = _refused_part(value, 0)
-    return None if refused is None else refused[1]
-
-
-class _NoNumber(float):
-    """Stands for a number that JSON or a floating-point number doesn't have, until its place is known."""
-
-    problem: str
-
-    @classmethod
-    def of(cls, words: str) -> "_NoNumber":
-        number = cls("inf")
-        number.problem = f"expected JSON; {words}"
-        return number
-
-
-class _KeyTwice(dict[str, Any]):
-    """An object that has a key twice, until its place is known."""
-
-    problem: str
-
-
-def _refused_part(value: object, depth: int) -> tuple[str, str] | None:
-    """The path of the first part that could not be stored everywhere, such as ``labels[0].value``, and why."""
-    if isinstance(value, str):
-        if "\x00" in value:
-            return "", f"expected text, found the character NUL in {quoted(value)}."
-        # Only a lone surrogate cannot be encoded; plain ASCII is passed at once.
-        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-            return "", f"expected Unicode text, found a lone surrogate in {quoted(value)}."
-        return None
-    if isinstance(value, dict | list):
-        if isinstance(value, _KeyTwice):
-            return "", value.problem
-        if depth >= MAX_DEPTH:
-            return "", f"expected at most {MAX_DEPTH} levels of nesting, found more."
-        if isinstance(value, dict):
-            for key, part in value.items():
-                if refused := _refused_part(key, depth + 1):
-                    return refused
-                if refused := _refused_part(part, depth + 1):
-                    return f".{key}{refused[0]}", refused[1]
-            return None
-        for place, part in enumerate(value):
-            if refused := _refused_part(part, depth + 1):
-                return f"[{place}]{refused[0]}", refused[1]
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return "", value.problem if isinstance(
-            value, _NoNumber
-        ) else f"expected a finite number, found {value}."
-    if value is None or isinstance(value, bool | int | float):
-        return None
-    problem = "expected text, a number, true, false, null, a list or an object"
-    return "", f"{problem}, found {type(value).__name__}."
+        return json_read(text)
+    except JsonSyntaxError as error:
+        where = f"column {error.column}" if row is not None else f"line {error.line}, column {error.column}"
+        raise ImportFileError(file, row, field, f"expected JSON; at {where}: {error.problem}.") from None
+    except JsonTextError as error:
+        path = list(error.path)
+        if row is None and path and isinstance(path[0], int):  # rows are the elements of a document
+            row = path[0] + 1
+            path = path[1:]
+        place = f"{field or ''}{path_words(path)}".removeprefix(".")
+        raise ImportFileError(file, row, place or None, error.problem) from None
 
 
 def _without_bom(path: Path, data: bytes) -> bytes:
@@ -282,34 +209,3 @@ def _too_long(path: Path, number: int) -> ImportFileError:
 def _unreadable(path: Path, error: Exception) -> ImportFileError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return ImportFileError(path, None, None, f"cannot be read: {reason}.")
-
-
-def _no_constant(name: str) -> float:
-    return _NoNumber.of(f"found {name}, which isn't JSON; write null.")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _NoNumber.of(_too_large(text))
-
-
-def _whole(text: str) -> float:
-    return int(text) if len(text) <= MAX_DIGITS else _NoNumber.of(_too_large(text))
-
-
-def _too_large(text: str) -> str:
-    shown = text if len(text) <= SHOWN_DIGITS else f"{text[:SHOWN_DIGITS]}…"
-    return f"found the number {shown}, which is too large."
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                found = _KeyTwice()
-                found.problem = f"expected JSON; found the key {quoted(key)} twice in one object."
-                break
-            seen.add(key)
-    return found

@@ -13,10 +13,11 @@ from annotation.domain.conversation import ToolCall, Turn
 from annotation.importers.archives import MAX_UNPACKED
 from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults, ImportFileError, printable
-from annotation.importers.files import MAX_DOCUMENT, mebibytes, require_file, unstorable
+from annotation.importers.files import MAX_DOCUMENT, mebibytes, require_file
 from annotation.importers.records import DatasetBundle, Origin
 from annotation.importers.rows import MAX_ID, Row
 from annotation.importers.traces import DEFAULT, TraceOptions, TraceRecord, traces_add, traces_finish
+from web.json_text import unstorable
 
 SUFFIXES = (".eval", ".json")
 EXTRA = "inspect"

@@ -32,11 +32,11 @@ from annotation.importers.files import (
     mebibytes,
     read_document,
     require_file,
-    unstorable,
 )
 from annotation.importers.paths import column_of
 from annotation.importers.records import EMPTY
 from annotation.importers.rows import Row, one_of, suggestion, whole
+from web.json_text import unstorable
 from web.yaml_text import YamlError, yaml_read
 
 FORMAT = "touchstone.mapping/1"

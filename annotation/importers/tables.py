@@ -23,11 +23,11 @@ from annotation.importers.files import (
     read_document,
     read_lines,
     require_file,
-    unstorable,
 )
 from annotation.importers.parquet import ARROW, parquet_header_and_rows
 from annotation.importers.records import EMPTY, Origin
 from annotation.importers.rows import Row, one_of, suggestion
+from web.json_text import unstorable
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\Z")
 DELIMITERS = ",;\t|"

@@ -204,6 +204,7 @@ class Pairwise(ItemKind):
             words = how_much if side else gettext("Choose an answer first.")
             if rules.dimensions:
                 words = gettext("Choose an answer on every dimension first.")
+                anchor = "part-error"  # said at its dimension
             raise AnswerError(words, field=field, anchor=anchor)
         found: Value = {"choice": point.choice}
         found |= {"both_bad": True} if point.both_bad else {}

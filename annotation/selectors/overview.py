@@ -33,6 +33,7 @@ from annotation.models import (
     Invitation,
     Item,
     Label,
+    StagedImport,
     Study,
     StudyItem,
     StudyState,
@@ -172,6 +173,19 @@ class DatasetRow:
     gold: int
     labels: int
     studies: int
+
+
+def unfinished_imports_count(user: User) -> int:
+    """How many imports of theirs aren't finished, in the browser and on the command line: two queries."""
+    staged = StagedImport.objects.filter(dataset__owner=user, job="", is_given_up=False).count()
+    # Files are of the application above, by the names of its relations.
+    files = {
+        relation.removesuffix("s"): Count(
+            relation, filter=~Q(**{f"{relation}__state": "done"}), distinct=True
+        )
+        for relation in ("dataset_imports", "verdict_imports")
+    }
+    return sum(User.objects.filter(pk=user.pk).aggregate(**files).values(), staged)
 
 
 def dataset_list_for(user: User, among: Iterable[int] | None = None) -> list[DatasetRow]:

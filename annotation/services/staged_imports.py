@@ -6,14 +6,15 @@ claims it last stores the next part, and every other one notices before it store
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from annotation.importers.build import ReadStart
@@ -139,7 +140,8 @@ def staged_continue(*, name: str, key: str, job: str = "", owner: User | None = 
         raise StagedImportError(
             f"an import of {row.file} into {name!r} stopped after row {row.row:,}. This file isn't the one that it "
             "began with, or it is to be read in another way (columns, criteria, rows left out). Import that file in "
-            "the same way to continue, or begin again and remove what is stored."
+            "the same way to continue, or discard what is stored (Datasets, Unfinished imports; --restart on the "
+            "command line) and begin again."
         )
     claim = uuid.uuid4().hex
     StagedImport.objects.filter(pk=row.pk, is_given_up=False).update(claim=claim, job=job)
@@ -175,6 +177,27 @@ def staged_give_up(*rows: StagedImport) -> None:
     )
 
 
+def staged_of_owner(user: User) -> list[StagedImport]:
+    """The unfinished imports of the command line whose datasets will be this person's, newest first."""
+    return list(_of_owner(user).order_by("-created_at", "-pk"))
+
+
+def staged_get_for(user: User, pk: int) -> StagedImport:
+    """An unfinished import of the command line whose dataset will be this person's; else Http404."""
+    return get_object_or_404(_of_owner(user), pk=pk)
+
+
+def _of_owner(user: User) -> models.QuerySet[StagedImport]:
+    rows = StagedImport.objects.filter(dataset__owner=user, job="", is_given_up=False)
+    return rows.select_related("dataset")
+
+
+def staged_rows_of_jobs(jobs: Collection[str]) -> dict[str, int]:
+    """How many rows of its file the unfinished import of each job has stored."""
+    found = StagedImport.objects.filter(job__in=jobs, is_given_up=False)
+    return dict(found.values_list("job", "row"))
+
+
 def staged_of_job(job: str) -> list[StagedImport]:
     """The unfinished imports that are done for something."""
     return list(StagedImport.objects.filter(job=job))
@@ -202,6 +225,11 @@ def staged_remove(row: StagedImport) -> None:
             one._raw_delete(one.db)
     Annotator.objects.filter(source=f"import:{dataset.name}", labels__isnull=True).delete()
     Dataset.with_staged.filter(pk=dataset.pk, is_staged=True).delete()
+
+
+def staged_removal_due(row: StagedImport) -> datetime:
+    """When an unfinished import that nobody continues is removed (`staged_tidy`)."""
+    return row.moved_at + timedelta(hours=settings.EXPORTS_KEEP_HOURS)
 
 
 def staged_tidy() -> int:

@@ -24,6 +24,7 @@ from annotation.selectors.overview import (
     kind_items_of,
     label_tallies,
     studies_visible_to,
+    unfinished_imports_count,
 )
 from web.access import ResearcherRequest, researcher_page
 from web.loop import LoopPlace
@@ -38,6 +39,7 @@ def dataset_list(request: ResearcherRequest) -> HttpResponse:
     kinds = kind_items_of(request.user, [row.dataset.pk for row in rows])
     context = {
         "rows": [(row, _behind(row.dataset, kinds.get(row.dataset.pk, []))) for row in rows],
+        "unfinished": unfinished_imports_count(request.user),
         "section": "datasets",
     }
     return render(request, "annotation/researcher/dataset_list.html", context)

@@ -18,6 +18,7 @@ from judges.models.configurations import (
 )
 from judges.models.exports import OPEN_EXPORT, ExportJob, ExportState
 from judges.models.imports import (
+    KEPT_IMPORT,
     OPEN_IMPORT,
     WAITING_IMPORT,
     DatasetImport,

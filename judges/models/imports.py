@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from annotation.models import Split
 
@@ -19,6 +20,8 @@ class ImportState(models.TextChoices):
 OPEN_IMPORT = (ImportState.QUEUED, ImportState.RUNNING)
 WAITING_IMPORT = (*OPEN_IMPORT, ImportState.CHECKED)
 """Of these the file is still wanted."""
+KEPT_IMPORT = (*WAITING_IMPORT, ImportState.FAILED)
+"""Of these the file is still on disk: one that failed for no reason in the file can be read on."""
 _WAITING = [state.value for state in WAITING_IMPORT]
 
 
@@ -58,6 +61,12 @@ class FileImport(models.Model):
     def is_open(self) -> bool:
         """Whether a worker has it, or will."""
         return self.state in OPEN_IMPORT
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its worker has given no sign of life for the length of a lease; the next one takes it up."""
+        lease = self.lease_until
+        return self.state == ImportState.RUNNING and lease is not None and lease < timezone.now()
 
 
 class VerdictImport(FileImport):

@@ -131,6 +131,20 @@ def dataset_import_confirm(*, job: DatasetImport, skip_bad_rows: bool) -> bool:
     return bool(confirmed)
 
 
+def dataset_import_continue(*, job: DatasetImport) -> bool:
+    """Take up an import that was interrupted, where it is; False where it goes on already, or its file is gone.
+
+    Raises
+    ------
+    FileNotTakenError
+        The same file was sent again, and waits.
+    """
+    continued = QUEUE.again(job)
+    if continued:
+        _work_soon(job)
+    return continued
+
+
 def dataset_import_delete(*, job: DatasetImport) -> bool:
     """Forget a file; a worker that reads it notices soon, and stores nothing. What is stored stays."""
     n, _ = DatasetImport.objects.filter(pk=job.pk).delete()
@@ -312,7 +326,7 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
             source="generic",
             file=job.name,
             key=digest,
-            job=_job_name(job),
+            job=job_name(job),
             made_of=f"generic: {job.name}",
             title=(job.title or None) if is_new else None,
             split=job.split if is_new else None,
@@ -335,13 +349,14 @@ def _stored(job: DatasetImport, mine: QuerySet[DatasetImport], heart: Heartbeat)
     return {}
 
 
-def _job_name(job: DatasetImport) -> str:
+def job_name(job: DatasetImport) -> str:
+    """What an unfinished import into a dataset says that it is done for."""
     return f"dataset import {job.pk}"
 
 
 def _give_up(job: DatasetImport) -> None:
     """Have what an import that ended has stored removed, if it wasn't finished."""
-    staged_give_up(*staged_of_job(_job_name(job)))
+    staged_give_up(*staged_of_job(job_name(job)))
 
 
 def _parts(

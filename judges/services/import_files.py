@@ -12,13 +12,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import close_old_connections, connections, transaction
+from django.db import IntegrityError, close_old_connections, connections, transaction
 from django.db.models import F, Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
@@ -26,7 +26,7 @@ from django.utils import timezone
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.models import User
-from judges.models import OPEN_IMPORT, WAITING_IMPORT, DatasetImport, FileImport, ImportState, VerdictImport
+from judges.models import KEPT_IMPORT, OPEN_IMPORT, DatasetImport, FileImport, ImportState, VerdictImport
 from judges.services.heartbeat import LEASE, Heartbeat, InterruptedJob
 from web.upload import name_on_disk
 
@@ -108,10 +108,21 @@ def files_forget(job: FileImport, *, beside: bool = True) -> None:
 
 def waiting_check(rows: QuerySet[Any], user: User) -> None:
     """Raise `FileNotTakenError` where a person has as many files waiting as they may."""
-    if rows.filter(requested_by=user, state__in=WAITING_IMPORT).count() >= MOST_KEPT:
+    if rows.filter(requested_by=user, state__in=KEPT_IMPORT).count() >= MOST_KEPT:
         raise FileNotTakenError(
-            f"{MOST_KEPT} of your files wait to be imported. Import or delete some first."
+            f"{MOST_KEPT} of your files wait to be imported. Finish or discard some under "
+            "Datasets, Unfinished imports first."
         )
+
+
+def may_continue(job: FileImport) -> bool:
+    """Whether the import of a file was interrupted and can be taken up where it is."""
+    return job.is_lost or (job.state == ImportState.FAILED and path_of(job).is_file())
+
+
+def removal_due(job: FileImport) -> datetime | None:
+    """When a file and what is said of it are removed (`imports_tidy`); None while a worker has it, or will."""
+    return None if job.is_open else job.created_at + timedelta(hours=settings.EXPORTS_KEEP_HOURS)
 
 
 @dataclass(slots=True)
@@ -131,7 +142,7 @@ class ImportQueue(Generic[J]):
     keeps_beside : bool
         Whether what is written beside a file stays until the row goes.
     ended : callable
-        Told of each row that no worker reads again.
+        Told of each row that no worker reads again, stored or refused. One that failed waits to be continued.
     """
 
     model: type[J]
@@ -160,6 +171,37 @@ class ImportQueue(Generic[J]):
             self._work(job, stop)
             n += 1
         return n
+
+    def again(self, job: J) -> bool:
+        """Take up a file that was interrupted; False where it is gone, or is read already.
+
+        Raises
+        ------
+        FileNotTakenError
+            It was sent again meanwhile, and waits.
+        """
+        if not may_continue(job):
+            return False
+        if job.is_lost:
+            return True
+        try:
+            with transaction.atomic():
+                rows = self.rows.filter(pk=job.pk, state=ImportState.FAILED)
+                return bool(
+                    rows.update(
+                        state=ImportState.QUEUED,
+                        attempts=0,
+                        errors=[],
+                        finished_at=None,
+                        step="",
+                        n_done=0,
+                        n_total=0,
+                    )
+                )
+        except IntegrityError:
+            raise FileNotTakenError(
+                f"You uploaded {job.name} again, and that import is waiting. Continue it, or discard it first."
+            ) from None
 
     def start(self, stop: Callable[[], bool]) -> threading.Thread | None:
         """See to it that this process reads the files that wait: beside whatever else it does, one thread at most."""
@@ -205,13 +247,19 @@ class ImportQueue(Generic[J]):
         """Check a file that this worker has claimed, or store what it says."""
         mine = self.rows.filter(pk=job.pk, owner=job.owner, state=ImportState.RUNNING)
         if job.attempts > MOST_ATTEMPTS:
-            now = failed(f"The worker was lost {MOST_ATTEMPTS} times while it read this file.")
+            now = failed(
+                f"The worker was lost {MOST_ATTEMPTS} times while it read this file. Continue to try again."
+            )
         else:
             with Heartbeat(mine, stop) as heart:
                 now = self._read(job, mine, heart)
         if now and not mine.update(owner="", lease_until=None, **now):
+            if not self.rows.filter(
+                pk=job.pk
+            ).exists():  # discarded, maybe before it had stored its first part
+                self.ended(job)
             return
-        if now.get("state") not in (ImportState.CHECKED, ImportState.QUEUED):
+        if now.get("state") not in KEPT_IMPORT:
             self.ended(job)
             files_forget(job, beside=not self.keeps_beside)
 
@@ -227,7 +275,7 @@ class ImportQueue(Generic[J]):
             return failed(self.not_allowed)
         except OSError as error:
             logger.exception("A file that was sent could not be read")
-            return failed(f"The file could not be read: {error.strerror}. Upload it again.")
+            return failed(f"The file could not be read: {error.strerror}. Continue, or upload it again.")
         except Exception:
             logger.exception("A file that was sent could not be imported")
             return failed("An error occurred while this file was read. Operators can find it in the log.")

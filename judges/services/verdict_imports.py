@@ -88,6 +88,20 @@ def verdict_import_confirm(*, job: VerdictImport) -> bool:
     return bool(confirmed)
 
 
+def verdict_import_continue(*, job: VerdictImport) -> bool:
+    """Take up an import that was interrupted; False where it goes on already, or its file is gone.
+
+    Raises
+    ------
+    FileNotTakenError
+        The same file was sent again, and waits.
+    """
+    continued = QUEUE.again(job)
+    if continued:
+        _work_soon(job)
+    return continued
+
+
 def verdict_import_delete(*, job: VerdictImport) -> bool:
     """Forget a file; a worker that reads it notices soon, and stores nothing. What is stored stays."""
     n, _ = VerdictImport.objects.filter(pk=job.pk).delete()
@@ -95,9 +109,12 @@ def verdict_import_delete(*, job: VerdictImport) -> bool:
     return bool(n)
 
 
-def verdict_imports_of(user: User, dataset: Dataset) -> list[VerdictImport]:
-    """The files that this person sent for a dataset, newest first."""
-    return list(VerdictImport.objects.filter(requested_by=user, dataset=dataset))
+def verdict_imports_of(user: User, dataset: Dataset | None = None) -> list[VerdictImport]:
+    """The files that this person sent, for one dataset or for any, newest first."""
+    rows = VerdictImport.objects.filter(requested_by=user)
+    if dataset is None:
+        return list(rows.select_related("dataset"))
+    return list(rows.filter(dataset=dataset))
 
 
 def verdict_import_get_for(user: User, pk: int) -> VerdictImport:

@@ -40,7 +40,7 @@ from judges.services.dataset_imports import (
     import_preview,
     mapping_yaml,
 )
-from judges.services.import_files import FileNotTakenError, path_of
+from judges.services.import_files import FileNotTakenError, may_continue, path_of, removal_due
 from judges.services.judgments import bundle_import
 from web.access import ResearcherRequest, is_researcher, researcher_form, researcher_page
 from web.bodies import FORM_BYTES, accepts_body
@@ -186,6 +186,8 @@ def _page(request: ResearcherRequest, job: DatasetImport, form: MappingForm) -> 
         "preview_id": previewed[place - 1][0] if previewed else "",
         "item_html": _previewed(request, job, previewed[place - 1][1]) if previewed else "",
         "command": _command(job),
+        "can_continue": may_continue(job),
+        "removed_at": removal_due(job),
         "can_import": job.state == "checked"
         and not job.errors
         and bool(job.found.get("n_items") or job.found.get("instructions")),

@@ -9,7 +9,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.importers.errors import MAX_ERRORS
 from judges.forms.verdict_import import VerdictImportForm
-from judges.services.import_files import FileNotTakenError
+from judges.services.import_files import FileNotTakenError, may_continue
 from judges.services.verdict_imports import (
     dataset_for_verdicts,
     verdict_import_confirm,
@@ -61,6 +61,7 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
         "form": form,
         "jobs": jobs,
         "most_errors": MAX_ERRORS,
+        "may_continue": {job.pk for job in jobs if may_continue(job)},
         "polling": any(job.is_open for job in jobs),
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request

@@ -12,11 +12,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from annotation.importers.errors import Faults, ImportFileError, quoted
-from annotation.importers.files import unstorable
 from annotation.importers.tables import ColumnTypes, csv_records, table_rows
 from annotation.models import User
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import RatingsError
+from web.json_text import unstorable
 
 SYSTEM_COLUMNS = ("system", "model", "generator", "name")
 """What the column of systems is usually called; else it is the first one."""

@@ -74,6 +74,11 @@
   window.addEventListener("pageshow", (event) => event.persisted && release(document));
   document.addEventListener("htmx:afterRequest", () => release(document));
 
+  // While a page asks something it isn't redrawn: the form that the answer sends would be gone.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.elt.getAttribute("hx-trigger")?.startsWith("every") && document.querySelector("dialog[open]")) event.preventDefault();
+  });
+
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-copy]");
     if (!button) return;

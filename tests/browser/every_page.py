@@ -101,6 +101,9 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "judges:export-file": "a file",
     "judges:verdict-import-act": "takes, leads back",
+    "judges:unfinished-datasets-act": "takes, leads back",
+    "judges:unfinished-verdicts-act": "takes, leads back",
+    "judges:unfinished-staged-act": "takes, leads back",
     "judges:judge-upload-act": "takes, leads back",
     "judges:judge-export-file": "a file",
     "judges:export-delete": "takes, leads back",
@@ -555,6 +558,7 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     )
     sent = dataset_import_request(user=owner, name="votes.csv", content=table, dataset_name="votes")
     yield Stop("dataset-import", reverse("judges:dataset-import", args=[sent.pk]))
+    yield Stop("unfinished-imports", reverse("judges:unfinished-imports"))
     yield from item_stops(owner, dataset)
     yield from export_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):

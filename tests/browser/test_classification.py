@@ -52,7 +52,9 @@ def test_by_key(live_server, page: Page, several: bool):
     submit = page.get_by_role("button", name="Submit")
     if several:
         press(page, "Enter")
-        expect(page.get_by_text("Choose at least one category first.").first).to_be_visible()
+        expect(page.get_by_text("Choose at least one category first.")).to_have_count(1)
+        expect(page.get_by_role("alert")).to_be_in_viewport()
+        expect(page.locator("#part-1")).to_be_focused()
     else:
         expect(submit).to_be_disabled()
     press(page, "1")

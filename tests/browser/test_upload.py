@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Dataset, Item, User
 from tests.annotation.factories import user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll, log_in
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, confirm, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ODD = "Question;A very long name of the first answer;Second;Best\nWhy?;a;b;1\nHow?;c;d;2\n"
@@ -82,3 +82,27 @@ def test_it_works_without_scripts(upload, tmp_path):
     page.get_by_role("button", name="Import 1 item").click()
     page.get_by_role("link", name="Open dataset").click()
     expect(page.get_by_role("heading", name="odd", level=1)).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [{}, {"viewport": PHONE}])
+def test_an_import_that_was_left_is_found_continued_and_discarded(upload, live_server, tmp_path, size):
+    page = upload(**size)
+    for name in ("first", "second"):
+        page.goto(live_server.url + reverse("judges:dataset-upload"))
+        file = tmp_path / f"{name}.csv"
+        file.write_text(ODD)
+        page.get_by_label("File", exact=True).set_input_files(file)
+        page.get_by_label("Name", exact=True).fill(name)
+        page.get_by_role("button", name="Check file").click()
+        expect(page.get_by_role("heading", name="Columns", exact=True)).to_be_visible()
+    page.goto(live_server.url + reverse("annotation:dataset-list"))
+    page.get_by_role("link", name="Unfinished imports (2)").click()
+    expect(page.get_by_role("row", name="first.csv")).to_contain_text("Not ready to import")
+    assert_no_sideways_scroll(page)
+    page.get_by_role("button", name="Discard the import of first.csv").click()
+    confirm(page)
+    expect(page.get_by_text("The import was discarded.")).to_be_visible()
+    expect(page.get_by_role("row", name="first.csv")).to_have_count(0)
+    page.get_by_role("link", name="Continue the import of second.csv").click()
+    expect(page.get_by_role("heading", name="second.csv", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Columns", exact=True)).to_be_visible()

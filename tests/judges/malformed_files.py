@@ -167,7 +167,7 @@ TOOLS = (
         "a.json",
         json.dumps([TASK | {"data": TASK["data"] | {"metadata": DEEP}}]),
         "row 1, field metadata",
-        "nested too deeply",
+        "more than 32 levels of nesting",
     ),
     MalformedFile(
         "unknown choice",

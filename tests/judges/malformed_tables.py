@@ -189,7 +189,7 @@ TABLES = (
         "row 2, field metadata.x[1]",
         "too large",
     ),
-    table("deep", "a.jsonl", DEEP, "row 1", "nested too deeply"),
+    table("deep", "a.jsonl", DEEP, "row 1", "more than 32 levels of nesting"),
     table("key twice", "a.jsonl", '{"id": "a", "id": "b"}\n', "row 1", "twice in one object"),
     table(
         "half a surrogate pair",

@@ -1,21 +1,21 @@
-"""What comes in as JSON: bounded, and without characters that no database takes."""
+"""What comes in as JSON: bounded, strict, and refused with the place where it is wrong."""
 
-import json
-import math
-import re
 from collections.abc import Mapping
 from typing import IO, Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
+from web.json_text import MAX_DEPTH, JsonSyntaxError, JsonTextError, json_read
+
 MOST_BYTES = 1_000_000
 """As for a plan in a file."""
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+BODY_DEPTH = MAX_DEPTH + 2
+"""Levels of a body: an object with a list of what is a row in a file."""
 
 
 class PlainJSONParser(JSONParser):
-    """JSON as DRF reads it, of at most a megabyte, and nothing that cannot be stored or nests too deep."""
+    """JSON of at most a megabyte, as importers read it: no NaN, no key twice, nothing that can't be stored."""
 
     def parse(
         self,
@@ -23,34 +23,28 @@ class PlainJSONParser(JSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return the values; raises ParseError."""
+        """Return the values; raises ParseError with line and column, or with the field."""
         body = stream.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES:
             raise ParseError(f"Larger than {MOST_BYTES:,} bytes.")
         try:
-            values = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
-            unstorable = _has_unstorable(values)
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"Not JSON: {error}.") from None
-        if unstorable:
-            raise ParseError("It holds a character that cannot be stored: NUL, or half of a surrogate pair.")
-        return values
+            return json_read(body.decode("utf-8"), most_depth=BODY_DEPTH)
+        except UnicodeDecodeError as error:
+            line, column = _place(body, error.start)
+            byte = f"the byte 0x{body[error.start]:02x}"
+            raise ParseError(
+                f"Not JSON: line {line}, column {column}: expected UTF-8 text, found {byte}."
+            ) from None
+        except JsonSyntaxError as error:
+            raise ParseError(
+                f"Not JSON: line {error.line}, column {error.column}: {error.problem}."
+            ) from None
+        except JsonTextError as error:
+            # As in other problems: dots lead into lists and objects.
+            field = ".".join(map(str, error.path))
+            raise ParseError({field: [error.problem]} if field else error.problem) from None
 
 
-def _has_unstorable(value: Any) -> bool:
-    if isinstance(value, str):
-        return _UNSTORABLE.search(value) is not None
-    if isinstance(value, dict):
-        return any(_has_unstorable(each) for pair in value.items() for each in pair)
-    return isinstance(value, list) and any(map(_has_unstorable, value))
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):  # 1e999 is valid JSON, and infinite once it is read
-        raise ValueError(f"{text[:40]} is too large a number")
-    return number
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+def _place(body: bytes, at: int) -> tuple[int, int]:
+    """Line and column of a byte, both from 1."""
+    return body.count(b"\n", 0, at) + 1, at - body.rfind(b"\n", 0, at)

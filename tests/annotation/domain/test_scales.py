@@ -129,3 +129,4 @@ def test_options_stand_one_a_line_only_where_most_have_words():
 
     assert layout(2, 1, 2) == layout(3, 1, 2, 3) == layout(5, 1, 2, 3, 4) == "list"
     assert layout(3, 1, 3) == layout(5, 1, 3, 5) == layout(7, 1, 4, 7) == layout(11) == "row"
+    assert {layout(high) for high in (12, 60, 99, 100, 101)} == {"number"}, "never as so many options"

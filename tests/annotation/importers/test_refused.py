@@ -51,7 +51,7 @@ JSONL = {
     "NaN": (pair(gold=float("nan")), 1, "gold", "NaN"),
     "infinity": (pair(metadata={"a": 1}).replace("1}", "1e999}"), 1, "metadata.a", "too large"),
     "endless number": (pair(gold=7).replace("7", "7" * 5000), 1, "gold", "too large"),
-    "deep nesting": ("[" * 100_000, 1, None, "nested too deeply"),
+    "deep nesting": ("[" * 100_000, 1, None, "more than 32 levels of nesting"),
     "nested metadata": (
         pair(metadata={"a": json.loads("[" * 40 + "]" * 40)}),
         1,

@@ -82,6 +82,7 @@ ONLY_ON_PAGES = {
         *("studies/<slug:slug>/preview/<path:path>", "metaeval:example"),
     },
     "Selections of items": {"metaeval:dataset-items-export"},
+    "Unfinished imports": {f"judges:unfinished-{sort}-act" for sort in ("datasets", "verdicts", "staged")},
     "Planning": {"metaeval:plan-register"},
     "Ratings of systems": {"metaeval:ratings-upload"},
 }

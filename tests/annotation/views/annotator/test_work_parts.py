@@ -22,6 +22,7 @@ from annotation.models import (
 from annotation.services.assignments import assignment_claim
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make, study_make
+from tests.annotation.kinds import kind_study_make
 from tests.annotation.visits import client_of, url
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +68,27 @@ class TestSubmit:
         assert "Choose an answer first" in text_of(part)
         assert "HX-Replace-Url" not in part
         assert not Label.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("kind", "words"),
+        [
+            ("rubric", "Rate helpful first."),
+            ("checklist", "Answer question 1 first."),
+            ("classification", "Choose a category first."),
+        ],
+    )
+    def test_what_lacks_a_part_is_said_once_at_the_part(self, kind, words):
+        study = kind_study_make(kind, items=1)
+        person = Enrollment.objects.select_related("study", "annotator").get(
+            pk=enrollment_make(study=study).pk
+        )
+        lease, browser = assignment_claim(enrollment=person), client_of(person)
+        for headers in (HTMX, {}):
+            answer = browser.post(url("assignment", study, lease.pk), {}, headers=headers)
+            page = answer.content.decode()
+            assert text_of(answer).count(words) == 1, text_of(answer)
+            assert f'id="part-error" role="alert">{words}</p>' in page
+            assert "autofocus" in page
 
     def test_twice_is_once(self, browser, lease):
         first, second = submit(browser, lease), submit(browser, lease)
