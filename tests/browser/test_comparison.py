@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Instruction
+from annotation.models import Instruction, Label
 from metaeval.models import Decision, ReportJob
 from metaeval.services.report_jobs import report_jobs_work
-from tests.annotation.factories import dataset_make, user_make
+from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.browser import conftest
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.metaeval.kinds import figures_set
@@ -105,6 +105,24 @@ def test_on_a_phone(live_server, new_context, sweep):
     # The name stays in sight while the figures scroll under it.
     page.locator("#comparison-table .table-wrap").evaluate("box => { box.scrollLeft = 300 }")
     assert first_judge(page).bounding_box()["x"] >= 0
+
+
+def test_figures_to_compare_by_wrap_on_a_phone(live_server, new_context):
+    """With response sets there are five of them, in words as long as "Agreement with human annotators"."""
+    dataset = dataset_make(pairs=12, name="pairs")
+    for _ in range(3):
+        annotator = annotator_make()
+        for item in dataset.items.all():
+            value = {"choice": 1, "reasonable": ["1", "0"]}
+            Label.objects.create(item=item, annotator=annotator, kind="pairwise", value=value, choice=1)
+    sweep = swept(dataset=dataset)[0]
+    page = new_context().new_page()
+    log_in(page, live_server.url, "researcher")
+    for width in (390, 410):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/?now=1")
+        assert page.locator("#comparison nav.segmented a").count() > 2
+        assert_no_sideways_scroll(page)
 
 
 def test_without_scripts(live_server, new_context, sweep):
