@@ -26,7 +26,7 @@ from annotation.peers.records import (
     fields_of_item,
     json_list,
     row_of_fields,
-    sets_of,
+    set_questions,
 )
 
 CHOICES = {1: "response_1", 2: "response_2", 0: "tie"}
@@ -80,7 +80,7 @@ def _answers(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield CATEGORIES, [name for name, chosen in value[CATEGORIES].items() if chosen]
     if RANKS in value:
         yield RANKS, [{"value": name, "rank": rank} for name, rank in value[RANKS].items()]
-    yield from sets_of(value)
+    yield from set_questions(value)
 
 
 def read_argilla(path: str | Path, mapping: TableMapping | None = None) -> DatasetBundle:

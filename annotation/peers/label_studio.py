@@ -23,7 +23,7 @@ from annotation.peers.records import (
     fields_of_item,
     json_list,
     row_of_fields,
-    sets_of,
+    set_questions,
 )
 
 SIDES = {1: "left", 2: "right"}
@@ -95,7 +95,7 @@ def _result(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "type": type if is_rated else "choices",
                 "value": {key: answer} if is_rated else {"choices": [NOT_APPLICABLE]},
             }
-    for control, answers in sets_of(value):
+    for control, answers in set_questions(value):
         yield {"from_name": control, "type": "choices", "value": {"choices": answers}}
 
 

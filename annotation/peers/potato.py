@@ -21,7 +21,7 @@ from annotation.kinds.parts import PartsKind
 from annotation.kinds.reasonable import PREFIX
 from annotation.peers.benchmarks import member_path
 from annotation.peers.items import PeerItem
-from annotation.peers.records import fields_of_item, sets_of
+from annotation.peers.records import fields_of_item, set_questions
 
 CONFIG, ITEMS, STATES, STATE = "config.yaml", "data/items.jsonl", "annotation_output", "user_state.json"
 CHOICE, STRENGTH, GRADE, BOTH_BAD = "choice", "strength", "grade", "both_bad"
@@ -107,7 +107,7 @@ class _Project:
             for label in item.labels:
                 said = list(_said(label.value, parts))
                 self.schemes |= {scheme for scheme, _, _ in said}
-                for scheme, answers in sets_of(label.value):
+                for scheme, answers in set_questions(label.value):
                     self.sets.setdefault(scheme, {}).update(dict.fromkeys(answers))
                     said += [(scheme, answer, answer) for answer in answers]
                 self.answers.setdefault(label.annotator, _Answers(label.is_simulated)).add(item.id, said)

@@ -87,7 +87,7 @@ def bundle_of_rows(
     return builder.finish(path)
 
 
-def sets_of(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def set_questions(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """The response sets of a label, as questions of several choices: one, or of a rubric one for each criterion."""
     sets = value.get(REASONABLE) or {}
     for name, answers in sets.items() if isinstance(sets, Mapping) else [("", sets)]:
@@ -95,7 +95,7 @@ def sets_of(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def add_set(value: dict[str, Any], row: Row, question: str, answers: list[Any]) -> None:
-    """Add what `sets_of` wrote of one question; the answers of a criterion are ratings."""
+    """Add what `set_questions` wrote of one question; the answers of a criterion are ratings."""
     if question == REASONABLE:
         value[REASONABLE] = answers
         return
