@@ -1,4 +1,4 @@
-"""Annotators' pages in each language on a phone: nothing cut off, nothing beside the screen, and right to left in Arabic.
+"""Annotators' pages in each language on a phone: nothing cut off or beside the screen, and right to left in Arabic.
 
 What is visited are the screens with made-up content (`annotation.views.screens`), since that is every one of them.
 """
@@ -17,8 +17,8 @@ from web.languages import NAMES
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 NARROW: ViewportSize = {"width": 360, "height": 780}
-# Texts whose box hides a part of them, that reach out of their box, or beside the screen. What is for screen readers alone has
-# a box of a pixel; what people wrote scrolls by itself.
+# Texts whose box hides a part of them, that reach out of their box, or beside the screen. What is for screen readers
+# alone has a box of a pixel; what people wrote scrolls by itself.
 CUT = """() => {
     const found = [];
     const root = document.documentElement;

@@ -150,6 +150,9 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     for row in site.rows({"annotation_study": lists})["annotation_study"]:
         assert [json.loads(each) if isinstance(each, str) else each for each in row[:2]] == [[], []]
         assert not row[2]
+    found = site.rows({"annotation_study": ["language"], "annotation_annotator": ["language"]})
+    assert {language for (language,) in found["annotation_study"]} == {"en"}
+    assert {language for (language,) in found["annotation_annotator"]} == {""}
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)
