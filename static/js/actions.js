@@ -73,6 +73,7 @@
   const release = (scope) => scope.querySelectorAll("form[data-sent]").forEach((form) => busy(form, false));
   window.addEventListener("pageshow", (event) => event.persisted && release(document));
   document.addEventListener("htmx:afterRequest", () => release(document));
+  document.addEventListener("touchstone:held", () => release(document)); // nothing was sent yet
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-copy]");

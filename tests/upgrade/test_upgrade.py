@@ -150,6 +150,8 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     for row in site.rows({"annotation_study": lists})["annotation_study"]:
         assert [json.loads(each) if isinstance(each, str) else each for each in row[:2]] == [[], []]
         assert not row[2]
+    ahead = site.rows({"annotation_study": ["fetch_ahead"], "annotation_assignment": ["ahead"]})
+    assert all(rows and not any(value for (value,) in rows) for rows in ahead.values())
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)
