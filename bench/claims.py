@@ -151,9 +151,7 @@ def _ahead(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, f
     """The same with three items fetched ahead."""
     study = live_study(postgres.url, items=size.small_items, people=FEW, overlap=OVERLAP, fetch_ahead=3)
     log = load.Log()
-    people = [
-        load.AheadAnnotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)
-    ]
+    people = [load.AheadAnnotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
     before = cpu_seconds(site.process) + cpu_seconds(postgres.process)
     load.run(people, log, seconds=size.seconds)
     used = cpu_seconds(site.process) + cpu_seconds(postgres.process) - before

@@ -112,8 +112,8 @@ class TestOwnWork:
             words = text_of(response)
             assert "Answers 1 2" in words
             assert "Earned 0.12 USD 1.75 USD" in words or "Earned 0.13 USD 1.75 USD" in words
-            assert "1.50 USD of the total is as a bonus" in words
-            assert "10 items left for you" in words
+            assert "1.50 USD of the total is a bonus" in words
+            assert "10 items are left for you" in words
         assert b"<html" not in part.content
 
     def test_money_is_shown_only_where_a_study_pays(self, browser, person, study):
@@ -149,11 +149,11 @@ class TestAnswers:
         assert self.found(browser, study, q=f"response 0 to PAIR {number}.") == [leases[1].pk]
         assert self.found(browser, study, q="100%") == [leases[2].pk]
         assert self.found(browser, study, q="nothing of the kind") == []
-        assert "No answer fits" in text_of(browser.get(url("answers", study), {"q": "nothing of the kind"}))
+        assert "No answer found" in text_of(browser.get(url("answers", study), {"q": "nothing of the kind"}))
 
     def test_the_answer_as_it_was_shown(self, browser, person, study):
         leases = [answered(person, ago=9 - choice, choice=choice) for choice in (0, 1, 2)]
-        for words, lease in (("tie", leases[0]), ("A is better", leases[1]), ("b", leases[2])):
+        for words, lease in (("tie", leases[0]), ("A is better", leases[1]), ("b IS better", leases[2])):
             assert self.found(browser, study, q=words) == [lease.pk]
 
     def test_what_was_changed_or_has_a_comment(self, browser, person, study):
