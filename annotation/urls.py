@@ -23,7 +23,17 @@ from annotation.views import (
     tokens,
     webhooks,
 )
-from annotation.views.annotator import accounts, entry, languages, platforms, reading, steps, work
+from annotation.views.annotator import (
+    accounts,
+    ahead,
+    entry,
+    languages,
+    own,
+    platforms,
+    reading,
+    steps,
+    work,
+)
 
 pages = [
     # The pages of annotators.
@@ -37,7 +47,10 @@ pages = [
     path("s/<slug:slug>/training/<row:pk>/", steps.training_feedback, name="training-feedback"),
     path("s/<slug:slug>/test/", steps.qualification, name="qualification"),
     path("s/<slug:slug>/test/again/", steps.retry, name="retry"),
+    path("s/worker.js", ahead.worker, name="offline-worker"),
     path("s/<slug:slug>/work/", work.work, name="work"),
+    path("s/<slug:slug>/work/ahead/", ahead.fetch, name="ahead"),
+    path("s/<slug:slug>/work/offline/", ahead.offline, name="offline"),
     path("s/<slug:slug>/work/<row:pk>/", work.assignment, name="assignment"),
     path("s/<slug:slug>/work/<row:pk>/draft/", work.draft, name="draft"),
     path("s/<slug:slug>/work/<row:pk>/skip/", work.skip, name="skip"),
@@ -47,7 +60,8 @@ pages = [
         work.step,
         name="assignment-step",
     ),
-    path("s/<slug:slug>/answers/", work.answers, name="answers"),
+    path("s/<slug:slug>/answers/", own.answers, name="answers"),
+    path("s/<slug:slug>/so-far/", own.own_work, name="own-work"),
     path("s/<slug:slug>/break/", work.rest, name="rest"),
     path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),
     path("s/<slug:slug>/guidelines/changes/", work.changes, name="changes"),

@@ -13,6 +13,8 @@ cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that th
 claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
 open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the 16
     people reach (`open_loop_pairs_per_s`), from when each is due.
+ahead_p50_ms, ahead_p99_ms, ahead_cpu_ms_per_pair : the same 16 people where three items are fetched ahead: a submit brings
+    the item that comes three later, while the next one is on the screen; one in five is sent alone before it.
 potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times
     as many pairs ours does.
 growth_1e4_to_1e6 : time of a claim in a study of 1,000,000 items over that in one of 10,000, half of each labelled.
@@ -50,7 +52,7 @@ class Size:
 QUICK = Size(items=2_000, labels=2_000, seconds=8.0, kills=2, many=100_000)
 
 
-FAMILIES = ("crowd", "few", "growth", "potato")
+FAMILIES = ("crowd", "few", "ahead", "growth", "potato")
 
 
 def run(*, quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:
@@ -63,6 +65,8 @@ def run(*, quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:
         if wanted & {"few", "potato"}:
             figures |= _few(postgres, site, size)
             figures |= _open_loop(postgres, site, size, per_second=figures["pairs_per_s_16"] / 2)
+        if "ahead" in wanted:
+            figures |= _ahead(postgres, site, size)
         site.kill()
         if "growth" in wanted:
             figures |= growth.measure(postgres.url, few=10_000, many=size.many)
@@ -140,6 +144,22 @@ def _few(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, flo
         "quiet_cpu_ms_per_pair": 1000 * (web + database) / pairs,
         "quiet_web_cpu_ms_per_pair": 1000 * web / pairs,
         "quiet_database_cpu_ms_per_pair": 1000 * database / pairs,
+    }
+
+
+def _ahead(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:
+    """The same with three items fetched ahead."""
+    study = live_study(postgres.url, items=size.small_items, people=FEW, overlap=OVERLAP, fetch_ahead=3)
+    log = load.Log()
+    people = [load.AheadAnnotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
+    before = cpu_seconds(site.process) + cpu_seconds(postgres.process)
+    load.run(people, log, seconds=size.seconds)
+    used = cpu_seconds(site.process) + cpu_seconds(postgres.process) - before
+    _check_findings(postgres, study, log)
+    return {
+        "ahead_p50_ms": log.quantile(50),
+        "ahead_p99_ms": log.quantile(99),
+        "ahead_cpu_ms_per_pair": 1000 * used / len(log.acknowledged),
     }
 
 

@@ -212,6 +212,50 @@ class Annotator:
         self.browser.close()
 
 
+class AheadAnnotator(Annotator):
+    """The same where a study fetches items ahead: an answer brings what comes later; now and then one has waited."""
+
+    WAITED = 0.2
+
+    def __init__(self, port: int, resume_path: str, log: Log, seed: int) -> None:
+        super().__init__(port, resume_path, log, seed)
+        self.order: list[int] = []
+
+    async def enter(self) -> bool:
+        return await super().enter() and self._fetched(
+            await self._post(f"{self._work()}ahead/", {"known": ""})
+        )
+
+    def _work(self) -> str:
+        return self.form.rsplit("/", 2)[0] + "/"
+
+    def _fetched(self, answer: Answer) -> bool:
+        if answer.status != 200 or not answer.headers.get("content-type", "").startswith("application/json"):
+            raise Failed(f"status {answer.status}")
+        found = json.loads(answer.body)
+        self.order = [] if found.get("go") else found["order"]
+        return bool(self.order)
+
+    async def answer(self) -> bool:
+        if len(self.order) > 1 and self.random.random() < self.WAITED:
+            await self._submit(self.order[0], alone="1")
+            self.order = self.order[1:]
+        began = time.perf_counter()
+        known = ",".join(map(str, self.order))
+        there = self._fetched(await self._submit(self.order[0], ahead="1", known=known))
+        self.log.milliseconds.append(1000 * (time.perf_counter() - began))
+        return there
+
+    async def _submit(self, assignment: int, **how: str) -> Answer:
+        choice = self.random.choice((0, 1, 2))
+        fields = {"choice": choice, "active_ms": 900, "wall_ms": 1000}
+        answer = await self._post(f"{self._work()}{assignment}/", {**fields, **how})
+        if answer.status != 204 and (answer.status != 200 or not answer.body.startswith(b"{")):
+            raise Failed(f"status {answer.status}")
+        self.log.acknowledged.append((assignment, choice))
+        return answer
+
+
 class PotatoAnnotator:
     """At Potato: the label is posted, then the page asks for the next instance and is loaded again, as its own
     script does.

@@ -312,6 +312,7 @@ CONTENT_SECURITY_POLICY = {
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
+        "worker-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],
         "frame-ancestors": [NONE],

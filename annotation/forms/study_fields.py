@@ -86,6 +86,7 @@ LABELS = {
     "overlap": "Labels per item",
     "items_per_annotator": "Maximum items per annotator",
     "lease_minutes": "Time to answer (minutes)",
+    "fetch_ahead": "Items fetched ahead",
     "idle_seconds": "Idle limit (s)",
     "closes_at": "Deadline (UTC)",
     "training_size": "Training items",
@@ -150,6 +151,9 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "overlap": "How many annotators label each item. Agreement needs two; four is usual.",
     "items_per_annotator": "If empty, no limit.",
     "lease_minutes": "An open item that isn't answered goes to someone else after this time.",
+    "fetch_ahead": "0 to 5. The next items are there at once, and annotators can work without a connection. Each item "
+    "fetched ahead takes a label's slot until it's answered or its time to answer ends, and is kept in the annotator's "
+    "browser meanwhile. 3 is usual; 0: none.",
     "idle_seconds": "Time without input that still counts as active.",
     "closes_at": "After the deadline, nobody gets new items. If empty, there is no deadline.",
     "training_size": "Answered with feedback and explanation before the test; 0: none.",

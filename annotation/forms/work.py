@@ -148,6 +148,11 @@ class WorkForm:
             raise AnswerError(gettext("Pick at least one reason."), field=REASONS, anchor="reason-1")
         self.shown_value[REASONS] = found
 
+    @property
+    def wall_time(self) -> int | None:
+        """How long the item was shown, as the browser tells it."""
+        return milliseconds(self.data.get("wall_ms"))
+
     def _check_comment(self) -> None:
         if self.study.require_comment and not self.comment:
             words = gettext("Say in the comment why you chose this.")

@@ -13,6 +13,8 @@ SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 MONEY = [MinValueValidator(0)]
 BROWSERS_LANGUAGE = "auto"
 """In place of a language: that of the browser, of those that we have."""
+MAX_AHEAD = 5
+"""Items that a browser may have beside the one in hand."""
 
 
 class ItemSampling(models.TextChoices):
@@ -125,6 +127,12 @@ class WorkRules(models.Model):
     )
     lease_minutes = models.PositiveIntegerField(
         default=30, validators=[MinValueValidator(1)], help_text="How long an item is kept for who opened it."
+    )
+    fetch_ahead = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(MAX_AHEAD)],
+        help_text="Items leased to a person beside the one in hand, for their browser to show without a connection.",
     )
     idle_seconds = models.PositiveIntegerField(
         default=30,

@@ -6,6 +6,7 @@ from django.db.models import Q
 from annotation.kinds import PAIRWISE, kind_choices
 from annotation.models.datasets import Item
 from annotation.models.people import Annotator, Enrollment
+from annotation.models.rules import MAX_AHEAD
 from annotation.models.studies import Study, StudyItem
 
 
@@ -27,6 +28,8 @@ class Assignment(models.Model):
 
     Of each role there is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when
     the person comes back, so nobody is given an item twice and the shown order never changes for them.
+
+    Of a person's open leases, the one that was given first is in hand; the others were fetched ahead.
     """
 
     study_item = models.ForeignKey(StudyItem, on_delete=models.CASCADE, related_name="assignments")
@@ -35,6 +38,11 @@ class Assignment(models.Model):
     state = models.CharField(max_length=10, choices=AssignmentState.choices, default=AssignmentState.OPEN)
     shown_order = models.JSONField(
         help_text="Response positions in the order shown: [1, 0] shows the second as A."
+    )
+    ahead = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="0: given when it was asked for. Otherwise fetched ahead, in this one of the person's places.",
     )
     draft = models.JSONField(null=True, blank=True, help_text="The form's fields as typed, and active_ms.")
     leased_at = models.DateTimeField()
@@ -48,10 +56,13 @@ class Assignment(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=AssignmentState.values), name="assignment_state_known"
             ),
-            # A person works on one item at a time: two tabs show the same one.
+            # A person is given one item at a time, so that two tabs show the same one, and has a few places for what is
+            # fetched ahead.
             models.UniqueConstraint(
-                fields=["enrollment"], condition=Q(state="open"), name="assignment_one_open"
+                fields=["enrollment", "ahead"], condition=Q(state="open"), name="assignment_one_open_a_place"
             ),
+            # One place more than items are fetched ahead: the item in hand may be one that was.
+            models.CheckConstraint(condition=Q(ahead__lte=MAX_AHEAD + 1), name="assignment_ahead_few"),
         ]
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_expiry"),

@@ -1,7 +1,8 @@
 """What the people of a study have earned, and whether it is enough."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from statistics import median
 
@@ -50,6 +51,12 @@ def earned_by(enrollment: Enrollment) -> Earned:
     study = enrollment.study
     found = _earned(study, [enrollment])
     return found[enrollment.pk]
+
+
+def work_earned_before(enrollment: Enrollment, moment: datetime) -> Earned:
+    """What the answers that a person gave before a moment have earned by now, without test and bonuses. Two queries."""
+    found = _work(enrollment.study, [enrollment.pk], before=moment)
+    return _paid(enrollment.study, *found.get(enrollment.pk, (0, 0, 0)))
 
 
 def pay_report(study: Study) -> PayReport:
@@ -111,28 +118,33 @@ def _earned(study: Study, enrollments: list[Enrollment]) -> dict[int, Earned]:
     work = _work(study, one)
     tested = _tested(study, one)
     bonus = _bonus(study, one)
-    found = {}
-    for enrollment in enrollments:
-        answers, active_ms, n_timed = work.get(enrollment.pk, (0, 0, 0))
-        found[enrollment.pk] = Earned(
-            answers=answers,
-            active_ms=active_ms,
-            n_timed=n_timed,
-            work=work_pay(
-                answers=answers,
-                active_ms=active_ms,
-                per_item=study.pay_per_item,
-                per_hour=study.pay_per_hour,
-                by_time=study.pay_basis == PayBasis.TIME,
-            ),
+    return {
+        enrollment.pk: replace(
+            _paid(study, *work.get(enrollment.pk, (0, 0, 0))),
             test=study.pay_for_test if enrollment.pk in tested else ZERO,
             bonus=bonus.get(enrollment.pk, ZERO),
         )
-    return found
+        for enrollment in enrollments
+    }
 
 
-def _work(study: Study, one: list[int] | None) -> dict[int, tuple[int, int, int]]:
-    """Enrollment to (answers, paid active time, answers whose time is known). Two queries.
+def _paid(study: Study, answers: int, active_ms: int, n_timed: int) -> Earned:
+    """What this much work of one person is worth in the study."""
+    work = work_pay(
+        answers=answers,
+        active_ms=active_ms,
+        per_item=study.pay_per_item,
+        per_hour=study.pay_per_hour,
+        by_time=study.pay_basis == PayBasis.TIME,
+    )
+    return Earned(answers=answers, active_ms=active_ms, n_timed=n_timed, work=work, test=ZERO, bonus=ZERO)
+
+
+def _work(
+    study: Study, one: list[int] | None, *, before: datetime | None = None
+) -> dict[int, tuple[int, int, int]]:
+    """Enrollment to (answers, paid active time, answers whose time is known), of answers first given `before` a moment
+    if there is one. Two queries.
 
     A changed answer is one answer, with the time of all of its versions: each says how long that sitting took. An
     item is paid for no longer than the study keeps it for a person: the time comes from their browser.
@@ -146,6 +158,8 @@ def _work(study: Study, one: list[int] | None) -> dict[int, tuple[int, int, int]
     labels = Label.objects.filter(study=study, assignment__isnull=False)
     if one is not None:
         labels = labels.filter(assignment__enrollment__in=one)
+    if before is not None:
+        labels = labels.filter(assignment__submitted_at__lt=before)
     first = (
         labels.filter(supersedes=None)
         .order_by()
@@ -165,8 +179,8 @@ def _work(study: Study, one: list[int] | None) -> dict[int, tuple[int, int, int]
     for (person, _), times in versions.items():
         n, ms, timed = work[person]
         known = [time for time in times if time is not None]
-        before = min(times[0] or 0, longest)
-        more = min(sum(known), longest) - before
+        first_ms = min(times[0] or 0, longest)
+        more = min(sum(known), longest) - first_ms
         work[person] = (n, ms + more, timed + (bool(known) - (times[0] is not None)))
     return work
 

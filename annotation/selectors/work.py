@@ -219,9 +219,9 @@ def submitted_before(assignment: Assignment) -> Assignment | None:
 
 
 def assignment_in_hand(enrollment: Enrollment) -> int | None:
-    """The id of the item that the person has open. Nothing is renewed by looking."""
+    """The id of the item that the person has in hand. Nothing is renewed by looking."""
     opened = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
-    return opened.values_list("pk", flat=True).first()
+    return opened.order_by("leased_at", "pk").values_list("pk", flat=True).first()
 
 
 def answers_list(enrollment: Enrollment) -> QuerySet[Assignment]:

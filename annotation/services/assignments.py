@@ -48,7 +48,7 @@ from annotation.services.claims import (
 )
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
-from annotation.services.leases import leases_reap
+from annotation.services.leases import leases_reap, leases_renew
 
 ATTEMPTS = 5
 
@@ -81,6 +81,12 @@ def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> 
 
 
 def _claim(enrollment: Enrollment, now: datetime) -> Assignment | None:
+    if enrollment.study.fetch_ahead:
+        # What comes next was fetched ahead, whatever its role.
+        with transaction.atomic():
+            found = own_lease(enrollment, now)
+        if found is not None:
+            return found
     hidden = hidden_next(enrollment)
     with transaction.atomic():
         # Most claims follow a submit: the person has nothing pending and there are free places.
@@ -114,7 +120,7 @@ class Submission:
 
 # All that a submit looks at, and no more: it is read at every answer.
 SUBMIT_FIELDS = (
-    *("state", "role", "shown_order", "leased_at"),
+    *("state", "role", "shown_order", "leased_at", "ahead"),
     *(f"study_item__{name}" for name in ("overlap", "n_open", "n_accepted", "probability")),
     *(f"study_item__item__{name}" for name in ("dataset", "instruction", "kind", "gold")),
     *(f"study_item__item__dataset__{name}" for name in ("created_at", "version")),
@@ -201,6 +207,8 @@ def assignment_submit(
     """Record an answer, given in the order in which the responses were shown. Idempotent: one label an
     assignment.
 
+    `wall_ms` is how long the item was shown, as the browser tells it: read where it was fetched ahead.
+
     Raises `LabelValueError` when the value does not fit, and nothing else for what a person did: an answer is
     never lost, only counted or not. The answer to a hidden check is scored, and what follows from it follows here.
     """
@@ -229,8 +237,7 @@ def _submit(
             person = person.select_for_update(of=("self",), no_key=True)
         locked.enrollment = person.get(pk=locked.enrollment_id)
     outcome = _outcome(locked, held=held, now=now)
-    if told["wall_ms"] is None:
-        told = told | {"wall_ms": _milliseconds(now - locked.leased_at)}
+    told = told | {"wall_ms": _wall_ms(locked, told["wall_ms"], now)}
     label = label_record(
         assignment=locked, value=value, is_surplus=outcome != "accepted", submitted_at=now, **told
     )
@@ -279,6 +286,16 @@ def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
         raise Overtaken
 
 
+def _wall_ms(lease: Assignment, told: int | None, now: datetime) -> int | None:
+    """From being given the item to its answer by the server's clock. What was fetched ahead was shown later than it was
+    given: of that the browser tells the time, which is no longer than the server's. Where it doesn't, it's unknown.
+    """
+    ours = _milliseconds(now - lease.leased_at)
+    if not lease.ahead:
+        return ours
+    return None if told is None else min(told, ours)
+
+
 def _milliseconds(duration: timedelta) -> int:
     return max(0, round(duration / timedelta(milliseconds=1)))
 
@@ -306,10 +323,14 @@ def draft_save(
 ) -> bool:
     """Keep the fields of the form as typed, complete or not; the last write wins, and the lease is renewed by it.
 
-    `fields` None is a heartbeat: the lease is renewed and the draft stays. Returns False when the item is no longer
-    this person's to answer, which makes a draft pointless.
+    `fields` None is a heartbeat: the lease is renewed and the draft stays. What was fetched ahead stays theirs with it.
+    Returns False when the item is no longer this person's to answer, which makes a draft pointless.
     """
-    changed: dict[str, Any] = {"expires_at": expiry(assignment.enrollment.study, now or timezone.now())}
+    now = now or timezone.now()
+    changed: dict[str, Any] = {"expires_at": expiry(assignment.enrollment.study, now)}
     if fields is not None:
         changed["draft"] = {"fields": dict(fields), "active_ms": active_ms}
-    return bool(Assignment.objects.filter(pk=assignment.pk, state__in=PENDING).update(**changed))
+    kept = Assignment.objects.filter(pk=assignment.pk, state__in=PENDING).update(**changed)
+    if kept and assignment.enrollment.study.fetch_ahead:
+        leases_renew(enrollment=assignment.enrollment, now=now)
+    return bool(kept)

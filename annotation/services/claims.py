@@ -159,6 +159,19 @@ TURN_COUNTED = CompiledUpdate(
         {"n_claimed": F("n_claimed") + 1, "cursor": Parameter.of(Enrollment, "cursor")},
     )
 )
+# The same, where nobody else has been given an item for this person since they were read: of what is fetched ahead, how
+# many they have decides whether there is a turn.
+NEXT_TURN_COUNTED = CompiledUpdate(
+    lambda: (
+        Enrollment.objects.filter(
+            pk=Parameter.of(Enrollment, "id"),
+            stage=Stage.WORK,
+            suspended_at=None,
+            n_claimed=Parameter.of(Enrollment, "n_claimed"),
+        ),
+        {"n_claimed": F("n_claimed") + 1, "cursor": Parameter.of(Enrollment, "cursor")},
+    )
+)
 LEASE = CompiledInsert(Assignment)
 
 
@@ -178,12 +191,14 @@ def place_take(
     nothing_pending: bool = False,
     wait: bool = False,
     hidden: Hidden | None = None,
+    ahead: int = 0,
 ) -> Assignment | None:
     """Take a place of the next free item and lease it. Inside a transaction of the caller.
 
     Choosing, locking and counting are one statement. `wait` for rows that others have locked, instead of passing them
     over: from the first one on, since who waits may hold some already, and all who do so have to go the same way.
-    `hidden` is leased instead, if there is a free item; its place is left to the next turn.
+    `hidden` is leased instead, if there is a free item; its place is left to the next turn. `ahead` is the person's own
+    place for what is fetched ahead.
     """
     row = TAKE[nothing_pending, wait, enrollment.cursor is not None and not wait].row(
         enrollment=enrollment.pk,
@@ -195,23 +210,36 @@ def place_take(
         return None
     study_item_id, item_id, position = row
     if hidden is not None:
-        return _lease(enrollment, hidden.role, hidden.study_item_id, hidden.item_id, now, enrollment.cursor)
-    return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now, position)
+        where = hidden.study_item_id, hidden.item_id
+        return _lease(enrollment, hidden.role, *where, now, enrollment.cursor, ahead)
+    return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now, position, ahead)
 
 
 def _lease(
-    enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime, cursor: int | None
+    enrollment: Enrollment,
+    role: WorkRole,
+    place: int,
+    item_id: int,
+    now: datetime,
+    cursor: int | None,
+    ahead: int,
 ) -> Assignment:
     """Lease the item and count the turn of the person, who gets nothing if they were suspended or left meanwhile."""
     n_parts = parts_count(enrollment.study, item_id)
     salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
     # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
+    turn = (
+        NEXT_TURN_COUNTED.write(id=enrollment.pk, n_claimed=enrollment.n_claimed, cursor=cursor)
+        if enrollment.study.fetch_ahead
+        else TURN_COUNTED.write(id=enrollment.pk, cursor=cursor)
+    )
     n_counted, lease = run_together(
-        TURN_COUNTED.write(id=enrollment.pk, cursor=cursor),
+        turn,
         LEASE.write(
             study_item_id=place,
             enrollment=enrollment,
             role=role,
+            ahead=ahead,
             shown_order=shown_order(enrollment.annotator.public_id, item_id, n_parts, salt=salt),
             leased_at=now,
             expires_at=expiry(enrollment.study, now),
@@ -281,20 +309,20 @@ CHECKS, REPEATS = CompiledRows(_checks), CompiledRows(_repeats)
 
 
 def own_lease(enrollment: Enrollment, now: datetime) -> Assignment | None:
-    """The open lease, renewed; else one that ran out, if its place is still free. Inside a transaction."""
+    """The lease in hand, renewed; else one that ran out, if its place is still free. Inside a transaction."""
     mine = Assignment.objects.filter(enrollment=enrollment)
     until = expiry(enrollment.study, now)
-    opened = mine.filter(state=AssignmentState.OPEN).first()
+    opened = mine.filter(state=AssignmentState.OPEN).order_by("leased_at", "pk").first()
     if opened is not None:
         if not mine.filter(pk=opened.pk, state=AssignmentState.OPEN).update(expires_at=until):
             raise Overtaken
         opened.expires_at, opened.enrollment = until, enrollment
         return opened
-    return None if is_capped(enrollment) else _renewed(enrollment, now, until)
+    return None if is_capped(enrollment) else lease_renew(enrollment, now)
 
 
-def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignment | None:
-    """Renew a lease that ran out in its own row: the shown order stays, and so does the draft."""
+def lease_renew(enrollment: Enrollment, now: datetime, *, ahead: int = 0) -> Assignment | None:
+    """Renew a lease that ran out in its own row: the shown order stays, and so does the draft. Inside a transaction."""
     assignment = (
         Assignment.objects.select_for_update(of=("self", "study_item"), no_key=True)
         .select_related("study_item")
@@ -311,9 +339,9 @@ def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignme
         return None
     taken = int(assignment.role == WorkRole.WORK)
     StudyItem.objects.filter(pk=assignment.study_item_id).update(n_open=F("n_open") + taken)
-    assignment.state = AssignmentState.OPEN
-    assignment.leased_at, assignment.expires_at = now, until
-    assignment.save(update_fields=["state", "leased_at", "expires_at"])
+    assignment.state, assignment.ahead = AssignmentState.OPEN, ahead
+    assignment.leased_at, assignment.expires_at = now, expiry(enrollment.study, now)
+    assignment.save(update_fields=["state", "ahead", "leased_at", "expires_at"])
     assignment.enrollment = enrollment
     return assignment
 

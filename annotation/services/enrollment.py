@@ -240,10 +240,10 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
     def finish() -> Enrollment:
         # Assignment and study item before the enrollment: the order of locks of `services.assignments`.
         mine = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
-        opened = (
+        opened = list(
             mine.select_for_update(of=("self", "study_item"), no_key=True)
             .select_related("study_item")
-            .first()
+            .order_by("pk")
         )
         locked = (
             Enrollment.objects.select_for_update(of=("self",), no_key=True)
@@ -254,13 +254,14 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
             return locked
         if locked.stage != Stage.WORK:
             raise StageError(locked.stage)
-        if opened is None and mine.exists():
+        held = [lease.pk for lease in opened]
+        if mine.exclude(pk__in=held).exists():
             raise Overtaken  # another tab was given an item before they were locked
-        if opened is not None:
-            Assignment.objects.filter(pk=opened.pk).update(state=AssignmentState.EXPIRED)
+        if opened:
+            Assignment.objects.filter(pk__in=held).update(state=AssignmentState.EXPIRED)
             # Hidden checks and repeats take no place.
-            if opened.role == WorkRole.WORK:
-                StudyItem.objects.filter(pk=opened.study_item_id).update(n_open=F("n_open") - 1)
+            places = [lease.study_item_id for lease in opened if lease.role == WorkRole.WORK]
+            StudyItem.objects.filter(pk__in=places).update(n_open=F("n_open") - 1)
         locked.stage = Stage.DONE
         locked.finished_at = now or timezone.now()
         # Who answered nothing gets no code: one code may stand for pay in the whole study.

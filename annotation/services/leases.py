@@ -1,6 +1,7 @@
 """Leases end: those that have run out, and those of a person who leaves or is suspended, give their places back."""
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -8,6 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation.models import Assignment, AssignmentState, Enrollment, Study, StudyItem, WorkRole
+from annotation.services.claims import expiry
 
 REAP_AT_ONCE = 200
 
@@ -29,6 +31,18 @@ def leases_release(*, enrollment: Enrollment) -> int:
     It is theirs again when they come back, drafts included, if its place is still free then.
     """
     return _leases_expire(Q(state=AssignmentState.OPEN, enrollment=enrollment), limit=REAP_AT_ONCE)
+
+
+def leases_release_of(*, enrollments: Iterable[Enrollment]) -> int:
+    """The same for all places of a person, who has signed out."""
+    wanted = Q(state=AssignmentState.OPEN, enrollment__in=[enrollment.pk for enrollment in enrollments])
+    return _leases_expire(wanted, limit=REAP_AT_ONCE)
+
+
+def leases_renew(*, enrollment: Enrollment, now: datetime) -> int:
+    """Keep all that a person has open for the study's time from now on, since they are at work. Returns how much."""
+    opened = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
+    return opened.update(expires_at=expiry(enrollment.study, now))
 
 
 def _leases_expire(wanted: Q, *, limit: int, skip_locked: bool = False) -> int:

@@ -10,13 +10,13 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from annotation.domain.conversation import Turn
 from annotation.domain.eligibility import EligibilityOption, EligibilityQuestion
+from annotation.domain.pay import ZERO, Earned
 from annotation.domain.scales import Scale
 from annotation.entry import PLATFORMS
 from annotation.forms.annotator import (
@@ -27,11 +27,15 @@ from annotation.forms.annotator import (
     SkipForm,
 )
 from annotation.forms.entry import SignInForm, SignUpForm
+from annotation.forms.own_answers import OwnAnswersForm
 from annotation.forms.passwords import AccountForgotForm, AccountNewPasswordForm
 from annotation.kinds import KINDS
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.models import Account, Annotator, Enrollment, Stage, Study, StudyState, TiePolicy
+from annotation.selectors.own_answers import REPORTED
+from annotation.selectors.own_work import WorkDone
 from annotation.selectors.steps import Feedback, Question
+from annotation.selectors.work import Progress
 from annotation.services.checks import SUSPENSION, WARNING
 from annotation.views.annotator.common import money, pay_line, study_context
 from annotation.views.annotator.parts import reason_inputs
@@ -222,8 +226,44 @@ def _answers(code: str, study: Study) -> Context:
     item = SimpleNamespace(instruction=SimpleNamespace(text=INSTRUCTION.get(code, INSTRUCTION[SOURCE])))
     given = SimpleNamespace(pk=1, submitted_at=AT, study_item=SimpleNamespace(item=item))
     words = study.kind_info.words(_item(code, study.kind), {"choice": "1"})[0].said
-    page = Paginator([(given, words)] * 51, 50).get_page(1)
-    return {"page_obj": page, "given": list(page)[:3], "is_at_work": True}
+    return {
+        "form": OwnAnswersForm({}, study=study),
+        "found": SimpleNamespace(rows=[given] * 3, total=1200),
+        "given": [(given, words)] * 3,
+        "newer_url": "?after=1",
+        "older_url": "?before=1",
+        "is_at_work": True,
+    }
+
+
+def _reported(code: str, study: Study) -> Context:
+    item = SimpleNamespace(instruction=SimpleNamespace(text=INSTRUCTION.get(code, INSTRUCTION[SOURCE])))
+    report = SimpleNamespace(study_item=SimpleNamespace(item=item), note="", created_at=AT)
+    return {
+        "form": OwnAnswersForm({"only": REPORTED}, study=study),
+        "reports": [(report, words) for _, words in REPORT_REASONS],
+        "is_at_work": True,
+    }
+
+
+def _no_answers(_code: str, study: Study) -> Context:
+    return {"form": OwnAnswersForm({"q": "blue"}, study=study), "found": SimpleNamespace(rows=[])}
+
+
+def _own_work(_code: str, study: Study) -> Context:
+    earned = Earned(
+        answers=1200, active_ms=36_000_000, n_timed=1200, work=Decimal(120), test=ZERO, bonus=ZERO
+    )
+    return {
+        "done": WorkDone(AT, 17, 510_000, Decimal("1.70"), earned, Progress(1200, 1240)),
+        "left_minutes": 20,
+        "pay_line": pay_line(study),
+        "session_earned": money(Decimal("1.70"), study),
+        "study_earned": money(Decimal("122.00"), study),
+        "test": money(Decimal("0.50"), study),
+        "bonus": money(Decimal("1.50"), study),
+        "is_at_work": True,
+    }
 
 
 def _waiting(_code: str, study: Study) -> Context:
@@ -302,7 +342,11 @@ def _at_work() -> Iterator[Screen]:
     yield Screen("nothing-now", "work", more=_work("nothing_now"))
     yield Screen("skip", "skip", more=_form(lambda: SkipForm({})))
     yield Screen("report", "report", more=_form(lambda: ItemReportForm({})))
+    yield Screen("offline", "work", more=_work("offline"))
     yield Screen("answers", "answers", more=_answers)
+    yield Screen("answers-reported", "answers", more=_reported)
+    yield Screen("answers-none", "answers", more=_no_answers)
+    yield Screen("own-work", "own_work", PAID, more=_own_work)
     yield Screen(
         "changes", "changes", more=_always(changes=[("+", "Shorter is not better."), ("-", "Be quick.")])
     )

@@ -73,6 +73,7 @@
   const release = (scope) => scope.querySelectorAll("form[data-sent]").forEach((form) => busy(form, false));
   window.addEventListener("pageshow", (event) => event.persisted && release(document));
   document.addEventListener("htmx:afterRequest", () => release(document));
+  document.addEventListener("touchstone:held", () => release(document)); // nothing was sent yet
 
   // While a page asks something it isn't redrawn: the form that the answer sends would be gone.
   document.addEventListener("htmx:beforeRequest", (event) => {

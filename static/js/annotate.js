@@ -164,6 +164,9 @@
       if (this.waiting) return; // the time until it was submitted first
       const active = this.time("active_ms");
       if (active) active.value = String(this.watch.read());
+      // Of what was fetched ahead only this browser knows when it was shown.
+      const wall = this.time("wall_ms");
+      if (wall) wall.value = String(Math.max(0, Date.now() - this.opened));
     }
 
     ready() {
@@ -299,7 +302,7 @@
       if (!answers.has(form)) answers.set(form, new Answer(form));
     });
   };
-  window.touchstoneAnswers = { store, of: (form) => answers.get(form) };
+  window.touchstoneAnswers = { store, of: (form) => answers.get(form), ahead: "touchstone-work-1" };
 
   // A page that the browser kept alive may be answered by now: ask again. (`no-store` alone does not forbid it.)
   addEventListener("pageshow", (event) => {
@@ -316,8 +319,10 @@
     begin(event.target);
     say(event.target);
   });
+  // What was fetched ahead is kept for the work page alone: on any other, of who has stopped or signed out, it goes.
   const init = () => {
     store.purge();
+    if (window.caches && !document.querySelector("#work[data-ahead]")) caches.delete(window.touchstoneAnswers.ahead).catch(() => {});
     begin(document);
   };
   // Deferred scripts run before DOMContentLoaded: all of them listen when it comes.

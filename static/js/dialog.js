@@ -14,6 +14,7 @@
       const menu = opener.closest("[popover]");
       if (menu?.matches(":popover-open")) menu.hidePopover();
       if (!dialog.open) dialog.showModal();
+      dialog.dispatchEvent(new Event("touchstone:open")); // for what it asks the server for
       return;
     }
     if (target.closest("[data-close-dialog]")) target.closest("dialog")?.close();

@@ -1,6 +1,8 @@
 // The work page beyond its form: an answer is sent by htmx and the next item comes back in its place.
 // An answer that cannot reach the server is kept in this browser and sent again until the server has it, with what was
 // submitted the first time. The server takes an answer twice as once, so sending again is always safe.
+// Where the next item is here already (ahead.js), it is shown at once and the answer is sent behind it. "touchstone:sent" on
+// the document says what became of answers that waited: detail.n that were sent, and detail.status of a failure.
 "use strict";
 (() => {
   const { store, of } = window.touchstoneAnswers;
@@ -49,8 +51,16 @@
     const form = event.detail.elt;
     if (!field(form)) return;
     const answer = of(form);
-    answer.waiting ??= { url: form.action, body: bodyOf(form) };
-    answer.keep(false);
+    answer.waiting ??= { url: form.action, body: bodyOf(form), since: Date.now() };
+    const isKept = answer.keep(false);
+    if (isKept && window.touchstoneAhead?.follow(form)) return event.preventDefault();
+    // What was answered before arrives before.
+    if (isKept && others().length) {
+      event.preventDefault();
+      document.dispatchEvent(new Event("touchstone:held"));
+      sendOthers().then((isSent) => (isSent ? again(form, 0) : failed(form, answer, { status: 0 })));
+      return;
+    }
     clearTimeout(slow);
     slow = setTimeout(() => form.isConnected && answer.tell("pending", gettext("Sending…")), SLOW);
   });
@@ -85,6 +95,10 @@
     });
   }
 
+  document.addEventListener("htmx:sendError", (event) => {
+    if (event.detail.elt.matches?.("[data-own-work]")) event.detail.elt.textContent = gettext("You’re offline. Your figures are shown when you reconnect.");
+  });
+
   const failed = (form, answer, xhr) => {
     const delay = wait(Number(xhr.status && xhr.getResponseHeader("Retry-After")));
     if (answer) {
@@ -109,26 +123,79 @@
   });
   document.addEventListener("touchstone:recalled", () => clearTimeout(retry), true);
 
-  // Answers to other items that this person submitted here and that never arrived.
-  const sendOthers = async () => {
-    const token = work()?.querySelector("[name=csrfmiddlewaretoken]")?.value;
+  // Answers to other items that this person submitted here and that never arrived, in the order in which they were given.
+  const REFUSED = new Set(); // what the server doesn't know, for as long as this page lasts
+  const others = () => {
     const person = work()?.dataset.person;
     const open = document.querySelector("#work form[data-annotate]")?.dataset.assignment;
-    for (const key of store.keys()) {
-      const kept = store.read(key);
-      if (!kept?.waiting || key === open || !token || key.split("-")[0] !== person) continue;
-      const body = new URLSearchParams(kept.waiting.body);
-      body.set("csrfmiddlewaretoken", token);
-      body.set("alone", "1");
-      try {
-        const response = await fetch(kept.waiting.url, { method: "POST", body, credentials: "same-origin" });
-        if (response.ok) store.remove(key);
-        else if (!isPassing(response.status)) store.write(key, { ...kept, waiting: null, saved: false });
-      } catch {
-        return; // still offline: the next page, or the connection, tries again
-      }
-    }
+    const mine = store.keys().filter((key) => key !== open && key.split("-")[0] === person && !REFUSED.has(key));
+    const kept = mine.map((key) => [key, store.read(key)]).filter(([, one]) => one?.waiting);
+    return kept.sort(([, a], [, b]) => (a.waiting.since ?? a.at) - (b.waiting.since ?? b.at));
   };
+  const tokens = () => [...document.querySelectorAll("[name=csrfmiddlewaretoken]")];
+  // A page from this browser's own store may be older than the cookie that its token belongs to.
+  const renewToken = async () => {
+    const page = await (await fetch(work().dataset.offline ?? location.href, { credentials: "same-origin" })).text();
+    const found = new DOMParser().parseFromString(page, "text/html").querySelector("[name=csrfmiddlewaretoken]")?.value;
+    if (!found) return;
+    tokens().forEach((input) => (input.value = found));
+    document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": found }));
+  };
+  // A network that wants a person to sign in first answers for the server.
+  const isOurs = (response) => response.status === 204 || response.headers.get("Content-Type")?.startsWith("application/json");
+  const send = async (key, kept, asks) => {
+    const body = new URLSearchParams(kept.waiting.body);
+    body.set("csrfmiddlewaretoken", tokens()[0].value);
+    if (!(asks && window.touchstoneAhead?.ask(body))) body.set("alone", "1");
+    const signal = AbortSignal.timeout?.(20_000);
+    const response = await fetch(kept.waiting.url, { method: "POST", body, credentials: "same-origin", signal });
+    if (!response.ok || !isOurs(response)) return response.ok ? 0 : response.status;
+    const found = response.status === 200 ? await response.json() : null;
+    store.remove(key);
+    if (found) await window.touchstoneAhead?.received(found);
+    return 200;
+  };
+  const sendAll = async () => {
+    let n = 0;
+    let isRenewed = false;
+    for (let left = others(); left.length && tokens().length; left = others()) {
+      const [key, kept] = left[0];
+      let status = 0;
+      try {
+        status = await send(key, kept, left.length === 1);
+        if (status === 403 && !isRenewed) {
+          isRenewed = true;
+          await renewToken();
+          continue;
+        }
+      } catch {
+        // offline still
+      }
+      if (status === 200) {
+        n += 1;
+        failures = 0;
+      } else if (status === 403 || status === 404) REFUSED.add(key); // kept for a page that is known there
+      else if (isPassing(status)) {
+        clearTimeout(later);
+        later = setTimeout(sendOthers, wait(0));
+        told({ n, status });
+        return false;
+      } else store.write(key, { ...kept, waiting: null, saved: false });
+    }
+    if (n) told({ n, status: 200 });
+    return true;
+  };
+  const told = (detail) => document.dispatchEvent(new CustomEvent("touchstone:sent", { detail }));
+  let later = 0;
+  let sending = null;
+  // From one tab at a time: from two they would arrive in no order.
+  const alone = (act) => (navigator.locks ? navigator.locks.request("touchstone:answers", act) : act());
+  const sendOthers = () => {
+    clearTimeout(later);
+    sending ??= alone(sendAll).finally(() => (sending = null));
+    return sending;
+  };
+  window.touchstoneWork = { others, send: sendOthers };
 
   // htmx gives the focus to what has the same id in the part that comes: an option of the next item, for a key to choose.
   document.addEventListener("htmx:beforeSwap", () => work()?.contains(document.activeElement) && document.activeElement.blur());
@@ -143,8 +210,9 @@
     }
     const said = document.querySelector("[data-work-said]");
     const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text, .toast-words")].map((one) => one.textContent.trim().replace(/\.$/, ""));
-    const label = root.querySelector(".progress-label")?.textContent ?? "";
-    if (said) said.textContent = [...told, root.dataset.state === "item" ? gettext("Next item") : document.title, label].join(". ");
+    // What waits isn't counted yet.
+    const label = others().length ? "" : (root.querySelector(".progress-label")?.textContent ?? "");
+    if (said) said.textContent = [...told, root.dataset.state === "item" ? gettext("Next item") : document.title, label].filter(Boolean).join(". ");
   };
   // What was saved stays for five seconds, and for as long as it is pointed at or has the focus. The bar has the same link.
   const TOAST = 5_000;
@@ -153,6 +221,7 @@
     const over = () => (toast.matches(":hover, :focus-within") ? setTimeout(over, 1_000) : toast.remove());
     setTimeout(over, TOAST);
   };
+  document.addEventListener("touchstone:live", () => fade(document.querySelector("[data-toast]")));
   document.addEventListener("touchstone:work", (event) => {
     const { root } = event.detail;
     fade(root.querySelector("[data-toast]"));

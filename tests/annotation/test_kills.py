@@ -41,16 +41,23 @@ def killer(postgres: PrivatePostgres, site: LiveSite, seed: int) -> list[str]:
 
 
 @pytest.mark.long
-def test_what_was_acknowledged_survives_kills():
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_what_was_acknowledged_survives_kills(ahead):
     with live_site() as (postgres, site):
         with psycopg.connect(postgres.url) as connection:
             safe = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
         assert safe == [("on",), ("on",)]
         study = live_study(
-            postgres.url, items=2000, people=PEOPLE, overlap=4, repeat_rate=0.1, lease_minutes=1
+            postgres.url,
+            items=2000,
+            people=PEOPLE,
+            overlap=4,
+            repeat_rate=0.1,
+            lease_minutes=1,
+            fetch_ahead=ahead,
         )
-        log = load.Log()
-        people = [load.Annotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
+        log, at_work = load.Log(), load.AheadAnnotator if ahead else load.Annotator
+        people = [at_work(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
         with ThreadPoolExecutor(1) as pool:
             killing = pool.submit(killer, postgres, site, seed=time.time_ns())
             load.run(people, log, until=lambda: killing.done() and len(log.acknowledged) >= FEWEST)

@@ -71,6 +71,8 @@ NO_PAGES = {
     "annotation:qualification": "shown by `place`",
     "annotation:retry": "shown by `place`",
     "annotation:draft": "takes a draft, answers nothing",
+    "annotation:ahead": "answers JSON, with parts of the work page",
+    "annotation:offline-worker": "a script",
     "annotation:message": "takes that a text was read, leads back",
     "annotation:assignment-step": "a part of `assignment`: the rest of a long step, in `test_traces`",
     "annotation:image": "a picture: in `test_images`",
@@ -325,7 +327,9 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
         yield Stop(name, at(name, study.slug, lease.pk), person)
     resting = enrollment_make(study=study)
     yield Stop("resting", at("rest", study.slug), resting)
-    for name in ("answers", "rest", "changes", "guidelines", "reading", "link", "finish"):
+    ahead = study_make(pairs=2, fetch_ahead=1)
+    yield Stop("offline", at("offline", ahead.slug), enrollment_make(study=ahead))
+    for name in ("answers", "own-work", "rest", "changes", "guidelines", "reading", "link", "finish"):
         yield Stop(name, at(name, study.slug), person)
 
 

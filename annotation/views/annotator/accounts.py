@@ -31,6 +31,7 @@ from annotation.services.accounts import (
     account_sign_in,
     email_normal,
 )
+from annotation.services.leases import leases_release_of
 from annotation.views.annotator.account_session import account_drop, account_hold, account_of
 from annotation.views.annotator.browser import MAX_HELD, session_drop, session_hold
 from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
@@ -133,10 +134,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """Forget the account here, and the places that are its own: the computer may be shared."""
+    """Forget the account here, and the places that are its own: the computer may be shared. What is open goes back."""
     account = account_of(request)
     if account is not None:
-        session_drop(request, [enrollment.study.slug for enrollment in enrollments_of(account)])
+        enrollments = list(enrollments_of(account))
+        leases_release_of(enrollments=enrollments)
+        session_drop(request, [enrollment.study.slug for enrollment in enrollments])
         account_drop(request)
     return redirect("annotation:account-sign-in")
 

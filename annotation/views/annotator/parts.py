@@ -1,5 +1,6 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.work import WorkForm
 from annotation.kinds import answer_fields, from_canonical
-from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
+from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyState
 from annotation.selectors.shown import item_shown
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
@@ -38,24 +39,37 @@ STEP_QUESTION = gettext_noop("Which step is the first wrong one?")
 """In place of the usual question of items to classify, where their categories are the steps of a trace."""
 
 
-def part_context(
-    request: HttpRequest, enrollment: Enrollment, state: str, *, standing: WorkStanding | None = None
-) -> dict[str, Any]:
-    """For the part in any `state`: `item`, `claim` or `nothing_now`."""
+def live_context(enrollment: Enrollment, standing: WorkStanding | None = None) -> dict[str, Any]:
+    """What every answer may change on the page, whichever item it shows: the elements with `data-live`."""
     study = enrollment.study
     standing = standing or standing_get(enrollment)
     return {
         "study": study,
         "enrollment": enrollment,
+        "progress": progress_get(enrollment, standing),
+        "texts": texts_unread(enrollment) if standing.n_unread else [],
+        "guidelines_changed": enrollment.stage == Stage.WORK
+        and (enrollment.guidelines_read_version or study.guidelines_version) < study.guidelines_version,
+    }
+
+
+def part_context(
+    request: HttpRequest,
+    enrollment: Enrollment,
+    state: str,
+    *,
+    standing: WorkStanding | None = None,
+    live: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """For the part in any `state`: `item`, `claim`, `nothing_now` or `offline`; `live` is `live_context`, if known."""
+    study = enrollment.study
+    return {
+        **(live or live_context(enrollment, standing)),
         "state": state,
         "title": study.title,
         "state_template": f"annotation/annotator/_{state}.html",
         "here": reverse("annotation:work", args=[study.slug]),
-        "progress": progress_get(enrollment, standing),
         "resume_url": resume_url(request, enrollment),
-        "texts": texts_unread(enrollment) if standing.n_unread else [],
-        "guidelines_changed": enrollment.stage == Stage.WORK
-        and (enrollment.guidelines_read_version or study.guidelines_version) < study.guidelines_version,
     }
 
 
@@ -63,11 +77,12 @@ def item_context(
     request: HttpRequest,
     found: Assignment,
     *,
-    label: Label | None,
-    form: WorkForm | None,
-    error: str,
-    last: Assignment | None,
-    standing: WorkStanding | None,
+    label: Label | None = None,
+    form: WorkForm | None = None,
+    error: str = "",
+    last: Assignment | None = None,
+    standing: WorkStanding | None = None,
+    live: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """For the part with an item: the answer of an answered one (`label`), the draft of an open one."""
     enrollment, study = found.enrollment, found.enrollment.study
@@ -77,7 +92,7 @@ def item_context(
     item = item_shown(study, found.study_item.item, found.shown_order)
     is_usual = item.asks_for_step and not study.asks_in_own_words
     question = gettext(STEP_QUESTION) if is_usual else study.question_shown
-    return part_context(request, enrollment, "item", standing=standing) | {
+    return part_context(request, enrollment, "item", standing=standing, live=live) | {
         "assignment": found,
         "title": gettext("Your answer: %(question)s") % {"question": question} if label else question,
         "question": question,
@@ -92,14 +107,19 @@ def item_context(
         "can_change": study.allow_changes and study.state == StudyState.OPEN,
         "submit": gettext("Change my answer") if label else gettext("Submit"),
         "active_ms": draft.get("active_ms") or 0,
-        "undo_url": reverse("annotation:assignment", args=[slug, last.pk])
-        if last and study.allow_changes
-        else "",
+        "undo_url": undo_url(study, last),
         "error": error,
         "skip_reasons": reason_inputs(SKIP_REASONS),
         "report_reasons": reason_inputs(REPORT_REASONS),
         "lease_seconds": study.lease_minutes * 60,
     }
+
+
+def undo_url(study: Study, last: Assignment | None) -> str:
+    """Where the answer before is changed; empty where there is none or the study doesn't let people."""
+    return (
+        reverse("annotation:assignment", args=[study.slug, last.pk]) if last and study.allow_changes else ""
+    )
 
 
 def _fields_of_label(label: Label) -> dict[str, str]:

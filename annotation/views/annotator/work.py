@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -29,8 +28,6 @@ from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.selectors.work import (
     WorkStanding,
-    answers_in_words,
-    answers_list,
     assignment_get_for,
     assignment_in_hand,
     items_left_ever,
@@ -52,6 +49,7 @@ from annotation.services.enrollment import enrollment_finish
 from annotation.services.labels import label_change
 from annotation.services.leases import leases_release
 from annotation.services.quality import item_report, message_read
+from annotation.views.annotator.ahead import ahead_answer
 from annotation.views.annotator.common import (
     DRAFT_RATE,
     for_enrollment,
@@ -66,7 +64,6 @@ from annotation.views.annotator.parts import item_context, part_context
 PAGE = "annotation/annotator/work.html"
 PART = "annotation/annotator/_work.html"
 STEP_PART = "components/step.html"
-ANSWERS_A_PAGE = 50
 TOLD: dict[Outcome, str] = {
     "late": gettext_noop(
         "Your answer is kept, but your time on that item ran out and others have answered it, so it doesn’t count "
@@ -235,7 +232,7 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     try:
-        submission = assignment_submit(assignment=found, **form.answer)
+        submission = assignment_submit(assignment=found, wall_ms=form.wall_time, **form.answer)
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     told = TOLD.get(submission.outcome)
@@ -246,7 +243,9 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         return HttpResponse(status=204)
     # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
     saved = _in_words(found, form) if enrollment.study.submit_on_choice and not told else ""
-    return _next(request, enrollment, last=found, standing=standing_get(enrollment), saved=saved)
+    # With `ahead`, the next item is on the screen already: it was fetched ahead.
+    answer = ahead_answer if request.POST.get("ahead") else _next
+    return answer(request, enrollment, last=found, standing=standing_get(enrollment), saved=saved)
 
 
 def _in_words(found: Assignment, form: WorkForm) -> str:
@@ -363,19 +362,6 @@ def rest(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect("annotation:rest", enrollment.study.slug)
     context = study_context(request, enrollment) | {"resting": assignment_in_hand(enrollment) is None}
     return render(request, "annotation/annotator/rest.html", context)
-
-
-@require_safe
-@for_enrollment
-def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """What this person has answered, newest first; each can be opened and, where the study allows, changed."""
-    page = Paginator(answers_list(enrollment), ANSWERS_A_PAGE).get_page(request.GET.get("page"))
-    context = study_context(request, enrollment) | {
-        "page_obj": page,
-        "given": answers_in_words(enrollment, page),
-        "is_at_work": enrollment.stage == Stage.WORK,
-    }
-    return render(request, "annotation/annotator/answers.html", context)
 
 
 @require_POST

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 
 from annotation.domain.errors import SuspendedError
 from annotation.models import Assignment, AssignmentState, Enrollment, Label, Study, StudyItem
+from annotation.services.ahead import leases_fetch
 from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.leases import leases_reap, leases_release
 from annotation.services.quality import (
@@ -35,6 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 OVERLAPS = (1, 1, 2)
 PEOPLE = 3
 LEASE = timedelta(minutes=10)
+AHEAD = 1
 OPEN, EXPIRED, RELEASED, DONE = "open", "expired", "released", "submitted"
 
 ACTS = [
@@ -43,6 +45,7 @@ ACTS = [
     *("submit",) * 5,
     *("claim_and_submit", "time_passes", "release"),
     *("suspend", "restore", "restore", "set_aside", "take_back"),
+    *("fetch",) * 4,
 ]
 people = st.integers(0, PEOPLE - 1)
 
@@ -73,7 +76,7 @@ class Leases(RuleBasedStateMachine):
         self.counts: set[tuple[int, int]] = set()
         self.aside: set[tuple[int, int]] = set()
         self.suspended: set[int] = set()
-        Study.objects.filter(pk=self.study.pk).update(lease_minutes=LEASE.seconds // 60)
+        Study.objects.filter(pk=self.study.pk).update(lease_minutes=LEASE.seconds // 60, fetch_ahead=AHEAD)
 
     def person(self, who: int) -> Enrollment:
         return Enrollment.objects.select_related("study", "annotator").get(pk=self.people[who])
@@ -92,6 +95,11 @@ class Leases(RuleBasedStateMachine):
         mine = {item: state for (person, item), state in self.state.items() if person == who}
         if held := {item for item, state in mine.items() if state == OPEN}:
             return held
+        return self.further(who)
+
+    def further(self, who: int) -> set[int]:
+        """The items that this person may be given beside what they have."""
+        mine = {item: state for (person, item), state in self.state.items() if person == who}
         free = {item for item, overlap in enumerate(OVERLAPS) if self.taken(item) < overlap}
         if again := {item for item in free if mine.get(item) == EXPIRED}:
             return again
@@ -139,6 +147,26 @@ class Leases(RuleBasedStateMachine):
             assert self.leases[who, item].pk == lease.pk
         self.state[who, item], self.leases[who, item] = OPEN, lease
         self.until[who, item] = self.now + LEASE
+
+    def fetch(self, who):
+        """The item in hand, renewed, and one more if there is one."""
+        self.claim(who)
+        if who in self.suspended:
+            return
+        held = {item for (person, item), state in self.state.items() if person == who and state == OPEN}
+        order = leases_fetch(enrollment=self.person(who), now=self.now)
+        leases = [Assignment.objects.get(pk=pk) for pk in order]
+        given = [self.items.index(lease.study_item_id) for lease in leases]
+        assert set(given) >= held
+        further = self.further(who)
+        if held and len(held) <= AHEAD:
+            assert len(given) == len(held) + bool(further)
+        else:
+            assert set(given) == held
+        assert set(given) - held <= further
+        for item, lease in zip(given, leases, strict=True):
+            self.state[who, item], self.leases[who, item] = OPEN, lease
+            self.until[who, item] = self.now + LEASE
 
     def submit(self, key, choice):
         who, item = key

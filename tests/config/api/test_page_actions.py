@@ -67,7 +67,7 @@ ONLY_ON_PAGES = {
                 "work",
                 "assignment",
             ),
-            *("draft", "skip", "report", "link", "rest", "message", "reading", "finish", "language"),
+            *("draft", "ahead", "skip", "report", "link", "rest", "message", "reading", "finish", "language"),
         )
     },
     "Decisions about annotators": {"annotation:study-person-act", "annotation:study-bonus"},

@@ -56,12 +56,16 @@ def claimed(person: Enrollment) -> Assignment:
     return found
 
 
+def right_choice(lease: Assignment) -> int:
+    """As it is shown: nobody is suspended by these rules who answers so."""
+    gold = lease.study_item.item.gold or {}
+    return lease.shown_order.index(gold.get("choice", 1) - 1) + 1
+
+
 def work_through(browser: Client, study: Study, lease: Assignment, answers: int, ask):
     """Answer so many items as a script of the page does, each through `ask`, which is given the roles and the act."""
     for _ in range(answers):
-        gold = lease.study_item.item.gold or {}
-        choice = gold.get("choice", 1)
-        fields = {"choice": lease.shown_order.index(choice - 1) + 1, "active_ms": 900, "wall_ms": 1000}
+        fields = {"choice": right_choice(lease), "active_ms": 900, "wall_ms": 1000}
         page = url("assignment", study, lease.pk)
         done = ask(
             lambda page=page, fields=fields: browser.post(page, fields, headers={"HX-Request": "true"})
@@ -130,3 +134,38 @@ def test_a_check_that_everybody_has_seen_is_rendered_like_work_that_nobody_has_s
                 counts[roles].add((len(rendered), len(read)))
     assert len(counts) >= 3
     assert len(set().union(*counts.values())) == 1, counts
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("rules", [{}, {"repeat_rate": 0.1}])
+def test_to_fetch_a_check_ahead_is_the_same_statements_as_to_fetch_work(rules):
+    """What an answer does depends neither on its own role nor on that of what comes with it."""
+    study = study_with_hidden(fetch_ahead=3, **rules)
+    person = enrollment_make(study=study)
+    browser = client_of(person)
+    found = browser.post(url("ahead", study), {"known": ""}).json()
+    sequences = defaultdict(list)
+    for number in range(24):
+        known, answered = ",".join(map(str, found["order"])), Assignment.objects.get(pk=found["order"][0])
+        with CaptureQueriesContext(connection) as context:
+            done = browser.post(
+                url("assignment", study, answered.pk),
+                {
+                    "choice": right_choice(answered),
+                    "ahead": "1",
+                    "known": known,
+                    "active_ms": 900,
+                    "wall_ms": 1000,
+                },
+            )
+        found = done.json()
+        fetched = Assignment.objects.get(pk=found["order"][-1])
+        assert list(found["parts"]) == [str(fetched.pk)]
+        if number >= 2 and fetched.role != "repeat":
+            statements = [SAVEPOINT.sub("s", LITERAL.sub("?", query["sql"])) for query in context]
+            sequences[answered.role, fetched.role].append(statements)
+    assert {("work", "work"), ("work", "check"), ("check", "work")} <= set(sequences)
+    first = sequences["work", "work"][0]
+    for roles, each in sequences.items():
+        for statements in each:
+            assert statements == first, roles

@@ -408,3 +408,23 @@ class TestReadingAndSubmitting:
                 study_create(
                     dataset=dataset, title="T", kind="checklist", qualification_size=0, **{rule: True}
                 )
+
+
+class TestFetchingAhead:
+    def test_it_is_kept_shown_copied_and_changed_while_people_work(self, cast, dataset):
+        alice = client_of(cast.alice)
+        assert alice.post(url("study-create"), study_fields(dataset, fetch_ahead=3)).status_code == 302
+        study = Study.objects.get()
+        assert study.fetch_ahead == 3
+        assert "Items fetched ahead 3" in text_of(alice.get(url("study-detail", study.slug)))
+        assert study_duplicate(study=study, owner=cast.alice).fetch_ahead == 3
+
+    def test_nothing_is_fetched_unless_it_is_said(self, cast, dataset):
+        assert client_of(cast.alice).post(url("study-create"), study_fields(dataset)).status_code == 302
+        assert Study.objects.get().fetch_ahead == 0
+
+    @pytest.mark.parametrize("number", [6, -1, "x"])
+    def test_more_than_a_few_are_refused(self, cast, dataset, number):
+        page = client_of(cast.alice).post(url("study-create"), study_fields(dataset, fetch_ahead=number))
+        assert page.context["form"].errors.keys() == {"fetch_ahead"}
+        assert not Study.objects.exists()
