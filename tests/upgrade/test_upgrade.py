@@ -150,6 +150,8 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     for row in site.rows({"annotation_study": lists})["annotation_study"]:
         assert [json.loads(each) if isinstance(each, str) else each for each in row[:2]] == [[], []]
         assert not row[2]
+    assert {rule for (rule,) in site.rows({"annotation_study": ["evidence"]})["annotation_study"]} == {"off"}
+    assert {marks for (marks,) in site.rows({"annotation_label": ["evidence"]})["annotation_label"]} == {None}
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)
