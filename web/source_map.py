@@ -28,7 +28,7 @@ from web.rendering import (
     tidy,
 )
 from web.rendering_work import TooMuchWorkError
-from web.source_positions import Piece, pieces, positions_plugin
+from web.source_positions import Piece, pieces_shown, positions_plugin
 
 MAX_MAPS = 8_000_000
 """Characters of texts whose maps a process keeps."""
@@ -187,7 +187,7 @@ def _pieces(text: str, origins: Sequence[int]) -> Iterator[Piece]:
         lead, mark = len(shown) - len(shown.lstrip()), kept.index("\\")
         origins = [origins[lead + place - (place > mark)] for place in range(len(kept))]
     env: EnvType = {}
-    for piece in pieces(_parser().parse(kept, env), env, _seen):
+    for piece in pieces_shown(_parser().parse(kept, env), env, _seen):
         if piece.start < 0 or not piece.length:
             yield piece
         elif not piece.is_exact:

@@ -301,7 +301,7 @@ _LOCATORS: dict[str, _Locator] = {
 Shown = Callable[[Sequence[Token], int, EnvType], str]
 
 
-def pieces(tokens: Sequence[Token], env: EnvType, shown: Shown) -> Iterator[Piece]:
+def pieces_shown(tokens: Sequence[Token], env: EnvType, shown: Shown) -> Iterator[Piece]:
     """All texts that the tokens show, in their order, as places in the source. `shown` is the text that is seen of a
     formula or an image.
     """

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotation.kinds import AnswerError
-from annotation.kinds.evidence import KEY, MAX_MARKS, Mark, Reason, marks_joined
+from annotation.kinds.evidence import KEY, MAX_MARKS, Mark, MarkReason, marks_joined
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.values import is_integer
 from annotation.selectors.shown import mark_reasons
@@ -29,7 +29,7 @@ def is_evidence_field(name: str) -> bool:
     return name == KEY or name.startswith((COPIED, TAKEN_BACK))
 
 
-def copied_field(response: int, reason: Reason) -> str:
+def copied_field(response: int, reason: MarkReason) -> str:
     """The field into which passages of a response are copied that are marked for a reason."""
     return f"{COPIED}{response}.{reason.name}"
 
@@ -84,7 +84,7 @@ def marks_given(data: Mapping[str, Any], item: ShownItem, text: Any) -> tuple[li
     return marks_joined(marks), told
 
 
-def _found(line: str, place: int, reason: Reason, item: ShownItem, told: list[str]) -> Mark:
+def _found(line: str, place: int, reason: MarkReason, item: ShownItem, told: list[str]) -> Mark:
     quoted = cut_off(line.strip(), WORDS)
     response = item.responses[place].markable
     for plain in (item.is_plain, True):

@@ -16,7 +16,7 @@ from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.domain.wording import gettext, gettext_noop
-from annotation.kinds.evidence import LABELS, PART, Reason
+from annotation.kinds.evidence import LABELS, PART, MarkReason
 from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.reasonable import RULE, SetOption
 from annotation.kinds.reasons import REASONS
@@ -240,11 +240,11 @@ class ItemKind:
         """
         return "" if RULE in self.study_rules else f"{self.noun[1]} have no response sets"
 
-    def evidence_reasons(self, parts: Mapping[str, str]) -> tuple[Reason, ...]:
+    def evidence_reasons(self, parts: Mapping[str, str]) -> tuple[MarkReason, ...]:
         """The reasons for which passages can be marked, of an item with these parts: keys, and what they're called."""
-        plain = (Reason(name, label=gettext(LABELS[name])) for name in self.evidence if name != PART)
+        plain = (MarkReason(name, label=gettext(LABELS[name])) for name in self.evidence if name != PART)
         of_parts = parts.items() if PART in self.evidence else ()
-        return (*plain, *(Reason(PART, key, words) for key, words in of_parts))
+        return (*plain, *(MarkReason(PART, key, words) for key, words in of_parts))
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """An answer, given as form fields, in the order in which a person would say it."""

@@ -31,7 +31,7 @@ Marked = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class MarkReason:
     """Why a passage can be marked.
 
     Attributes
@@ -50,7 +50,7 @@ class Reason:
     def name(self) -> str:
         """Both in one text, for a form.
 
-        >>> Reason("part", "clarity").name, Reason("good").name
+        >>> MarkReason("part", "clarity").name, MarkReason("good").name
         ('part:clarity', 'good')
         """
         return f"{_PREFIX}{self.part}" if self.part else self.reason
@@ -58,7 +58,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A passage of one response, whose place is counted from 0, and why it is marked (`Reason.name`)."""
+    """A passage of one response, whose place is counted from 0, and why it is marked (`MarkReason.name`)."""
 
     response: int
     start: int
@@ -67,7 +67,7 @@ class Mark:
 
 
 def marks_checked(
-    given: object, texts: Sequence[str], reasons: Sequence[Reason], field: str = KEY
+    given: object, texts: Sequence[str], reasons: Sequence[MarkReason], field: str = KEY
 ) -> list[Marked]:
     """Marks in their stored form and order, or a `LabelValueError` that names the field at fault.
 
@@ -82,7 +82,7 @@ def marks_checked(
 
     Examples
     --------
-    >>> marks_checked([{"response": 1, "start": 2, "end": 4, "reason": "good"}], ["a bc d"], [Reason("good")])
+    >>> marks_checked([{"response": 1, "start": 2, "end": 4, "reason": "good"}], ["a bc d"], [MarkReason("good")])
     [{'response': 1, 'start': 2, 'end': 4, 'reason': 'good', 'quote': 'bc'}]
     """
     if not isinstance(given, list | tuple):

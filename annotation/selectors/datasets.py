@@ -452,7 +452,7 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     }
 
 
-def texts_of_item(dataset_id: int) -> Callable[[str], list[str]]:
+def markable_texts(dataset_id: int) -> Callable[[str], list[str]]:
     """The texts of an item's responses in which passages can be marked, by external id; a query an item."""
 
     @lru_cache(maxsize=64)

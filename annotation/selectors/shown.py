@@ -12,7 +12,7 @@ from dataclasses import replace
 from annotation.compiled import CompiledRows, Parameter
 from annotation.domain.conversation import Stored, Turn, turns_of
 from annotation.kinds import ValueRules, kind_of
-from annotation.kinds.evidence import Reason
+from annotation.kinds.evidence import MarkReason
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.kinds.values import spoken
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
@@ -103,13 +103,13 @@ def texts_markable(study: Study, item: Item) -> list[str]:
     return [response.markable for response in _item_texts(study, item).responses]
 
 
-def evidence_reasons(study: Study, item: Item) -> tuple[Reason, ...]:
+def evidence_reasons(study: Study, item: Item) -> tuple[MarkReason, ...]:
     """The reasons for which passages of this item can be marked in this study."""
     known = _item_texts(study, item)
     return mark_reasons(replace(known, criteria=_criteria_of(study, known)))
 
 
-def mark_reasons(shown: ShownItem) -> tuple[Reason, ...]:
+def mark_reasons(shown: ShownItem) -> tuple[MarkReason, ...]:
     """The reasons for which passages of an item can be marked, in the order of its parts."""
     parts = {criterion.key: spoken(criterion.key) for criterion in shown.criteria}
     parts |= {aspect.key: cut_off(aspect.text, PART_WORDS) for aspect in shown.aspects}

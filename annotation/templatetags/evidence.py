@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from annotation.forms.evidence import COPIED, TAKEN_BACK, copied_field, marks_read
 from annotation.kinds.base import letter_of
-from annotation.kinds.evidence import KEY, MAX_MARKS, MAX_PASSAGE, Reason
+from annotation.kinds.evidence import KEY, MAX_MARKS, MAX_PASSAGE, MarkReason
 from annotation.kinds.shown import ShownItem
 from annotation.selectors.shown import mark_reasons
 
@@ -54,7 +54,7 @@ class Marking:
     """
 
     written: str
-    reasons: tuple[Reason, ...]
+    reasons: tuple[MarkReason, ...]
     options: str
     with_buttons: bool
     is_possible: bool

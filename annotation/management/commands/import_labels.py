@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importers import ImportFileError, read_label_rows
-from annotation.selectors.datasets import DatasetNotFound, dataset_get, item_value_rules, texts_of_item
+from annotation.selectors.datasets import DatasetNotFound, dataset_get, item_value_rules, markable_texts
 from annotation.services.dataset_parts import count
 from annotation.services.datasets import labels_import
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
                 item_value_rules(dataset.pk),
                 self._progress,
                 self.stderr.write,
-                texts_of_item(dataset.pk),
+                markable_texts(dataset.pk),
             )
             created = labels_import(dataset=dataset, labels=labels, progress=self._progress)
         except (ImportFileError, DatasetNotFound) as error:

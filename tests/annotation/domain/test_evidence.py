@@ -9,7 +9,7 @@ from annotation.kinds.evidence import (
     MAX_MARKS,
     MAX_PASSAGE,
     Mark,
-    Reason,
+    MarkReason,
     marks_checked,
     marks_joined,
     marks_said,
@@ -17,7 +17,7 @@ from annotation.kinds.evidence import (
     marks_stored,
 )
 
-REASONS = (Reason("good"), Reason("bad"), Reason("part", "clear"))
+REASONS = (MarkReason("good"), MarkReason("bad"), MarkReason("part", "clear"))
 TEXTS = ["Fold the 🦢 paper.", "x" * 9_000]
 
 

@@ -385,7 +385,7 @@ class TestEvidence:
 
     def test_kinds_without_passages_and_submits_on_choice_are_refused(self, dataset):
         common = {"dataset": dataset, "title": "T", "qualification_size": 0}
-        with pytest.raises(StudyRuleError, match="also needs evidence") as refused:
+        with pytest.raises(StudyRuleError, match="also asks for evidence") as refused:
             study_create(**common, submit_on_choice=True, evidence="required")
         assert refused.value.field == "submit_on_choice"
         with pytest.raises(StudyRuleError) as refused:
