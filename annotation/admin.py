@@ -321,6 +321,7 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
         "is_surplus",
         "is_set_aside",
         "check_score",
+        "evidence",
         "comment",
         "pasted_chars",
         "source",

@@ -24,7 +24,8 @@ def label():
 
 
 @pytest.mark.parametrize(
-    "change", [{"choice": 0}, {"value": {"choice": 0}}, {"comment": "else"}, {"shown_order": [0, 1]}]
+    "change",
+    [{"choice": 0}, {"value": {"choice": 0}}, {"comment": "else"}, {"evidence": []}, {"shown_order": [0, 1]}],
 )
 def test_a_label_cannot_be_changed(label, change):
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
@@ -35,7 +36,7 @@ def test_a_label_cannot_be_changed(label, change):
 
 
 def test_every_column_of_a_label_is_guarded_but_those_that_say_whether_it_counts():
-    migration = import_module("annotation.migrations.0002_label_append_only")
+    migration = import_module("annotation.migrations.0024_evidence")
     columns = {field.column for field in Label._meta.concrete_fields}
     assert set(migration.COLUMNS.split(", ")) == columns - {"is_surplus", "is_set_aside"}
 

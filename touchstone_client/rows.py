@@ -64,6 +64,7 @@ class Label(TypedDict):
     shown_order: list[int] | None
     counts: bool
     supersedes: int | None
+    evidence: list[dict[str, Any]] | None
     comment: str
     guidelines_version: int | None
     probability: float
@@ -79,6 +80,7 @@ class LabelRow(TypedDict):
     annotator: str
     value: Any
     simulated: NotRequired[bool]
+    evidence: NotRequired[list[dict[str, Any]]]
 
 
 class Study(TypedDict):

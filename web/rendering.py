@@ -71,17 +71,17 @@ _CLEANER = nh3.Cleaner(
 
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 # Control characters have no picture; directional overrides can make text read otherwise than it is.
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 # An answer of one line is no list and no quote: "50.", "+ 5", "- 3", "> 2" stay as they are written.
 _ONE_LINE = re.compile(r"(\s*)(?:([-+*>])(?=\s)|(\d{1,9})([.)])(?=\s|$))([^\n]*)", re.ASCII)
 EMPTY = '<p class="muted">(empty)</p>'
 UNDESCRIBED = "Image without a description"
 
 
-def _tidy(text: str) -> str:
+def tidy(text: str) -> str:
     """Text without lone surrogates, control characters and directional overrides; line ends as ``\\n``."""
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _render_code(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, env: EnvType) -> str:
@@ -202,7 +202,8 @@ def _direct(tokens: list[Token]) -> None:
             token.attrs["dir"] = "auto"
 
 
-def _parser() -> MarkdownIt:
+def parser_make() -> MarkdownIt:
+    """A parser of Markdown as pages show it."""
     # Line breaks are kept: the texts are written for chat windows and forms, and a poem or a plain list that
     # collapses into one line would be judged for our rendering.
     md = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
@@ -224,7 +225,7 @@ def _parser() -> MarkdownIt:
     return md
 
 
-_PARSER = _parser()
+PARSER = parser_make()
 
 
 # Items are shown to several people at about the same time. The key is a hash, so that a text is not kept twice.
@@ -243,19 +244,30 @@ def _render(text: str) -> SafeString:
 
 def _render_now(text: str) -> SafeString:
     env: dict[str, object] = {}
-    if one := _ONE_LINE.fullmatch(text.strip()):
-        _, mark, number, dot, rest = one.groups("")
-        text = f"{number}\\{mark or dot}{rest}"
+    text = one_line_kept(text)
     try:
-        tokens = _PARSER.parse(text, env)
+        tokens = PARSER.parse(text, env)
         _demote_headings(tokens)
         _name_no_empty_header(tokens)
         items_number(tokens)
         _direct(tokens)
-        html = _PARSER.renderer.render(tokens, _PARSER.options, env)
+        html = PARSER.renderer.render(tokens, PARSER.options, env)
     except (RecursionError, TooMuchWorkError):  # a text built to be slow, or nested without end
         return _preformatted(text)
     return mark_safe(_CLEANER.clean(html))  # noqa: S308 - sanitised on this line
+
+
+def one_line_kept(text: str) -> str:
+    r"""The Markdown that shows a text of one line as it is written, where it would read as a list or a quote.
+
+    >>> one_line_kept("50."), one_line_kept("- 3"), one_line_kept("fifty")
+    ('50\\.', '\\- 3', 'fifty')
+    """
+    one = _ONE_LINE.fullmatch(text.strip())
+    if one is None:
+        return text
+    _, mark, number, dot, rest = one.groups("")
+    return f"{number}\\{mark or dot}{rest}"
 
 
 def _preformatted(text: str) -> SafeString:
@@ -299,13 +311,13 @@ def render_markdown(text: str | None) -> SafeString:
     >>> render_markdown("**6** \\( s^2 \\)")[:37]
     '<p dir="auto"><strong>6</strong> <mat'
     """
-    tidy = _tidy(text or "")
-    if not tidy.strip():
+    shown = tidy(text or "")
+    if not shown.strip():
         return mark_safe(EMPTY)  # noqa: S308 - a constant
-    return _render(tidy) if len(tidy) <= MAX_MARKDOWN else _preformatted(tidy)
+    return _render(shown) if len(shown) <= MAX_MARKDOWN else _preformatted(shown)
 
 
 def render_plain(text: str | None) -> SafeString:
     """Show text as it is written, as `render_markdown` does with what is too long for it."""
-    tidy = _tidy(text or "")
-    return _preformatted(tidy) if tidy.strip() else mark_safe(EMPTY)  # noqa: S308 - a constant
+    shown = tidy(text or "")
+    return _preformatted(shown) if shown.strip() else mark_safe(EMPTY)  # noqa: S308 - a constant

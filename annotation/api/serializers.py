@@ -235,7 +235,15 @@ class LabelSerializer(serializers.ModelSerializer[Label]):
                 "kind",
                 "value",
             ),
-            *("shown_order", "counts", "supersedes", "comment", "guidelines_version", "probability"),
+            *(
+                "shown_order",
+                "counts",
+                "supersedes",
+                "evidence",
+                "comment",
+                "guidelines_version",
+                "probability",
+            ),
             *("active_ms", "wall_ms", "created_at"),
         )
 
@@ -258,6 +266,9 @@ class LabelRowSerializer(Exact):
         help_text="In canonical order, as `docs/data-format.md` says for each kind."
     )
     simulated = serializers.BooleanField(required=False)
+    evidence = serializers.JSONField(
+        required=False, help_text="Passages that are reasons, as `docs/data-format.md` says."
+    )
 
 
 class LabelsWriteSerializer(Exact):

@@ -42,6 +42,7 @@ from annotation.selectors.datasets import (
     datasets_settled_by,
     datasets_visible_to,
     item_value_rules,
+    markable_texts,
     version_condition,
 )
 from annotation.selectors.overview import labels_visible_to
@@ -279,7 +280,7 @@ class LabelsView(Listing):
         if dataset is None:
             raise RefusalProblem(400, "You have no dataset of this name.", field="dataset")
         with rows_on_disk("labels", values["labels"]) as path:
-            labels = read_label_rows(path, item_value_rules(dataset.pk))
+            labels = read_label_rows(path, item_value_rules(dataset.pk), texts_of=markable_texts(dataset.pk))
             created = labels_import(dataset=dataset, labels=labels)
         return Response({"dataset": dataset.name, "labels": len(labels), "labels_created": created})
 

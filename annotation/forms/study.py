@@ -149,6 +149,7 @@ class StudyForm(forms.ModelForm[Study]):
             "sampling": forms.RadioSelect,
             "tie_policy": forms.RadioSelect,
             "preference_points": forms.RadioSelect,
+            "evidence": forms.RadioSelect,
             "qualification_rule": forms.RadioSelect,
             "pay_basis": forms.RadioSelect,
             "guidelines": forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
@@ -350,7 +351,7 @@ class StudyForm(forms.ModelForm[Study]):
                     self.errors.pop(name, None)
 
         of_kinds = {"criteria", "preference_points", "tie_policy", "qualification_rule", "response_sets"}
-        drop(*((of_kinds | {"submit_on_choice", "show_differences"}) - asks))
+        drop(*((of_kinds | {"submit_on_choice", "show_differences", "evidence"}) - asks))
         if not data.get("ask_comment"):
             drop("require_comment")
         if not data.get("reasons"):

@@ -76,6 +76,7 @@ LABELS = {
     "response_sets": "Ask for response sets",
     "reasons": "Reasons to pick from",
     "require_reason": "Require a reason",
+    "evidence": "Evidence",
     "ask_comment": "Offer a comment with every answer",
     "require_comment": "Require the comment",
     "submit_on_choice": "Submit when an answer is chosen",
@@ -138,6 +139,8 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "reasons": "Short reasons that annotators can pick beside an answer, one per line, up to 12. If empty, none are "
     "offered.",
     "require_reason": "Nobody can submit without picking at least one.",
+    "evidence": "Annotators select the passages of an answer that are their reasons, and say what each shows. This "
+    "takes time, so plan for it in the pay.",
     "ask_comment": "A short text that says why.",
     "require_comment": "Nobody can submit without one.",
     "submit_on_choice": "One key or tap an item. Annotators can undo it.",

@@ -10,9 +10,12 @@ from typing import Any
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from annotation.forms.evidence import field_size, is_evidence_field, marks_given, marks_required
 from annotation.kinds import KINDS, AnswerError, Value, ValueRules, kind_of
+from annotation.kinds.evidence import Mark
 from annotation.kinds.reasons import REASONS, is_reason_field, picked
-from annotation.models import Study
+from annotation.kinds.shown import ShownItem
+from annotation.models import EvidenceRule, Study
 
 DAY_MS = 24 * 60 * 60 * 1000
 MAX_COMMENT = 2_000
@@ -53,10 +56,12 @@ def draft_fields(data: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     left = MAX_DRAFT
     for name in data:
-        is_own = name in FIELDS or is_reason_field(name)
+        of_evidence = is_evidence_field(name)
+        is_own = of_evidence or name in FIELDS or is_reason_field(name)
         if not is_own and not any(kind.has_field(name) for kind in KINDS.values()):
             continue
-        text = _tidy(data[name])[: MAX_COMMENT if name == "comment" else 100]
+        size = field_size(name) if of_evidence else MAX_COMMENT if name == "comment" else 100
+        text = _tidy(data[name])[:size]
         left -= len(name) + len(text)
         if left < 0:
             break
@@ -81,20 +86,32 @@ class WorkForm:
         What is asked for.
     data
         The fields as sent, names as in `draft_fields`, or None for a form that was not sent.
+    item
+        As it was shown, where passages of its responses may be marked.
     value_only
         The page asks for no comment and no reasons.
     """
 
     def __init__(
-        self, study: Study, rules: ValueRules, data: Mapping[str, Any] | None, *, value_only: bool = False
+        self,
+        study: Study,
+        rules: ValueRules,
+        data: Mapping[str, Any] | None,
+        item: ShownItem | None = None,
+        *,
+        value_only: bool = False,
     ) -> None:
         self.study = study
         self.rules = rules
+        self.item = item
         self.value_only = value_only
         self.data: Mapping[str, Any] = {} if data is None else data
         self.is_bound = data is not None
         self.error: ErrorText = ErrorText("")
         self.shown_value: Value = {}
+        self.shown_marks: list[Mark] = []
+        self.told: list[str] = []
+        """What to say of an answer that is valid."""
 
     def is_valid(self) -> bool:
         self.error = ErrorText("")
@@ -104,6 +121,7 @@ class WorkForm:
             self.shown_value = kind_of(self.rules.kind).read(self.text, self.rules)
             if not self.value_only:
                 self._read_reasons()
+                self._read_marks()
                 self._check_comment()
         except AnswerError as error:
             self.error = ErrorText(str(error), field=error.field, anchor=error.anchor)
@@ -122,6 +140,7 @@ class WorkForm:
         """What the services take of a form that is valid."""
         return {
             "shown_value": self.shown_value,
+            "shown_marks": self.shown_marks,
             "comment": self.comment,
             "pasted_chars": self.pasted_chars,
             "active_ms": self.active_time,
@@ -152,6 +171,13 @@ class WorkForm:
     def wall_time(self) -> int | None:
         """How long the item was shown, as the browser tells it."""
         return milliseconds(self.data.get("wall_ms"))
+
+    def _read_marks(self) -> None:
+        if self.item is None or self.study.evidence == EvidenceRule.OFF:
+            return
+        self.shown_marks, self.told = marks_given(self.data, self.item, self.text)
+        if self.study.evidence == EvidenceRule.REQUIRED:
+            marks_required(self.shown_marks, self.item)
 
     def _check_comment(self) -> None:
         if self.study.require_comment and not self.comment:

@@ -250,7 +250,15 @@ class BundleBuilder:
         self.item(row, kind=PAIRWISE.name, instruction=instruction, responses=responses, **item)
 
     def label(
-        self, row: Row, *, item: str, annotator: str, value: Value, field: str, is_simulated: bool = False
+        self,
+        row: Row,
+        *,
+        item: str,
+        annotator: str,
+        value: Value,
+        field: str,
+        is_simulated: bool = False,
+        evidence: Sequence[Value] | None = None,
     ) -> None:
         if known := self._labels.get((item, annotator)):
             row.fail(
@@ -258,7 +266,9 @@ class BundleBuilder:
                 f"expected one label of annotator {quoted(annotator)} for item {quoted(item)}; "
                 f"there is one in row {known.origin.row}.",
             )
-        self._labels[item, annotator] = LabelRecord(item, annotator, value, row.origin, is_simulated)
+        self._labels[item, annotator] = LabelRecord(
+            item, annotator, value, row.origin, is_simulated, evidence
+        )
 
     def verdict(
         self,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,8 @@ from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import Origin, Turns, Value
 from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
 from annotation.kinds import ValueRules, kind_of, raw_value, validate_value
+from annotation.kinds.evidence import KEY as EVIDENCE
+from annotation.kinds.evidence import Marked, marks_checked
 from annotation.kinds.grades import BETWEEN
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
@@ -35,6 +37,7 @@ class LabelCell:
     annotator: str
     value: Any
     is_simulated: bool = False
+    evidence: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +115,9 @@ def _of_turns(row: Row, field: str, system: str) -> ResponseCell:
 def label_cells(row: Row) -> Iterator[LabelCell]:
     for position, data in enumerate(row.items("labels")):
         label = row.within(f"labels[{position}]", data)
-        label.only(("annotator", "value", "simulated"))
-        name = label.identifier("annotator")
-        yield LabelCell(label, "value", name, label.require("value"), label.flag("simulated"))
+        label.only(("annotator", "value", "simulated", EVIDENCE))
+        name, value = label.identifier("annotator"), label.require("value")
+        yield LabelCell(label, "value", name, value, label.flag("simulated"), label.get(EVIDENCE))
     for column, value in row.data.items():
         if column.startswith("annotator:") and value is not None:
             yield LabelCell(row, column, _name(row, column, "annotator:", MAX_ID), value)
@@ -265,6 +268,25 @@ def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
         row.fail(
             field if bare or error.field in ("value", field) else f"{field}.{error.field}", error.message
         )
+
+
+def read_evidence(row: Row, raw: object, texts: Sequence[str], rules: ValueRules) -> list[Marked] | None:
+    """The passages that a label marks as reasons, or None where it says nothing of any.
+
+    Parameters
+    ----------
+    texts
+        Of the item's responses, in canonical order; empty where one is of several turns.
+    """
+    if raw is None:
+        return None
+    kind = kind_of(rules.kind)
+    reasons = kind.evidence_reasons({key: key for key in (*rules.criteria, *rules.aspects)})
+    try:
+        given = [_whole_numbers(one) for one in raw] if isinstance(raw, list) else raw
+        return marks_checked(given, texts, reasons)
+    except LabelValueError as error:
+        row.fail(error.field, error.message)
 
 
 def _whole_numbers(value: object) -> object:

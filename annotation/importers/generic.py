@@ -18,6 +18,7 @@ from annotation.importers.cells import (
     ValueReader,
     VerdictCell,
     label_cells,
+    read_evidence,
     read_responses,
     read_scored,
     read_scores,
@@ -383,6 +384,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         explanation=row.text("explanation"),
         again=long,
     )
+    texts = ["" if cell.messages else cell.text for cell in responses]
     for label in label_cells(row):
         builder.label(
             label.row,
@@ -391,6 +393,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
             value=read(label.row, label.field, label.value),
             field=label.field,
             is_simulated=label.is_simulated,
+            evidence=read_evidence(label.row, label.evidence, texts, read.rules),
         )
     for verdict in verdict_cells(row):
         _add_verdict(builder, verdict, external_id, read.rules)

@@ -1,11 +1,11 @@
 """Labels on items that are stored already, one row a label: collected elsewhere, or exported by Touchstone."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder
-from annotation.importers.cells import read_value
+from annotation.importers.cells import read_evidence, read_value
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import LabelRecord
 from annotation.importers.rows import Progress, Row, counted_rows
@@ -13,7 +13,7 @@ from annotation.importers.tables import ColumnTypes, table_rows
 from annotation.importers.unescaping import unescaped
 from annotation.kinds import ValueRules
 
-FIELDS = ("item", "annotator", "value", "simulated")
+FIELDS = ("item", "annotator", "value", "simulated", "evidence")
 NOT_COUNTED = {"superseded": "superseded", "is_surplus": "surplus", "is_set_aside": "excluded"}
 """Columns of an export that say of a label why it doesn't count."""
 OTHER_ROLES = {"check": "hidden checks", "repeat": "repeats"}
@@ -46,7 +46,7 @@ EXPORTED = (
 MARK = "label_id"
 FLAGS = {"true": True, "false": False}
 BY_CRITERION = ("rating.", "not_applicable.")
-_JSON = ("reasonable", "systems", "adjudicated", "shown_order")
+_JSON = ("evidence", "reasonable", "systems", "adjudicated", "shown_order")
 _COLUMNS = ColumnTypes(
     known=lambda name: name in FIELDS or name in EXPORTED or name.startswith(BY_CRITERION),
     names=FIELDS,
@@ -61,6 +61,7 @@ def read_label_rows(
     rules_by_item: Mapping[str, ValueRules],
     progress: Progress | None = None,
     note: Callable[[str], None] | None = None,
+    texts_of: Callable[[str], Sequence[str]] = lambda _: (),
 ) -> tuple[LabelRecord, ...]:
     """Read a table of labels on items that are stored already, one row a label: yours, or an export of labels.
 
@@ -72,6 +73,8 @@ def read_label_rows(
         The dataset's items by external id, with what decides which values are right.
     note : callable, optional
         Called with a sentence for each reason for which rows of an export are left out.
+    texts_of : callable, optional
+        The texts of an item in which passages can be marked, by external id; asked where a label marks some.
 
     Raises
     ------
@@ -92,6 +95,7 @@ def read_label_rows(
         rules = rules_by_item[item]
         if row.get("kind") not in (None, rules.kind):
             row.fail("kind", f"expected {rules.kind} as of the item here, found {quoted(row.get('kind'))}.")
+        marked = row.get("evidence")
         builder.label(
             row,
             item=item,
@@ -99,6 +103,7 @@ def read_label_rows(
             value=read_value(row, "value", row.require("value"), rules),
             field="annotator",
             is_simulated=_flag(row, "simulated") or _flag(row, "is_simulated"),
+            evidence=read_evidence(row, marked, texts_of(item) if marked else (), rules),
         )
 
     faults = Faults()

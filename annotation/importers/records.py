@@ -4,7 +4,7 @@ All values are canonical (pairwise: `{"choice": 1 | 2 | 0}`, and so on), records
 and each remembers the file and the row that it came from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePath
@@ -132,6 +132,8 @@ class LabelRecord:
     value: Value
     origin: Origin
     is_simulated: bool = False
+    evidence: Sequence[Value] | None = None
+    """Passages that are its reasons (`annotation.kinds.evidence`); None where nothing is said of any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.domain.wording import gettext, gettext_noop
+from annotation.kinds.evidence import LABELS, PART, MarkReason
 from annotation.kinds.grades import PreferencePoint
 from annotation.kinds.reasonable import RULE, SetOption
 from annotation.kinds.reasons import REASONS
@@ -94,6 +95,8 @@ class ItemKind:
     """Whether an answer can be near its gold without being right."""
     study_rules: ClassVar[frozenset[str]] = frozenset()
     """Rules of a study that have a meaning for this kind and not for every kind."""
+    evidence: ClassVar[tuple[str, ...]] = ()
+    """Reasons for which passages of a response can be marked (`annotation.kinds.evidence`); none where they can't."""
     column: ClassVar[Literal["choice", "value"]] = "value"
     """The column of a label that has all that statistics need."""
     presented: ClassVar[bool] = False
@@ -236,6 +239,12 @@ class ItemKind:
         several categories; empty where it can.
         """
         return "" if RULE in self.study_rules else f"{self.noun[1]} have no response sets"
+
+    def evidence_reasons(self, parts: Mapping[str, str]) -> tuple[MarkReason, ...]:
+        """The reasons for which passages can be marked, of an item with these parts: keys, and what they're called."""
+        plain = (MarkReason(name, label=gettext(LABELS[name])) for name in self.evidence if name != PART)
+        of_parts = parts.items() if PART in self.evidence else ()
+        return (*plain, *(MarkReason(PART, key, words) for key, words in of_parts))
 
     def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         """An answer, given as form fields, in the order in which a person would say it."""

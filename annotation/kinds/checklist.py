@@ -12,6 +12,8 @@ from annotation.domain.scales import STANDARD, Scale
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER
+from annotation.kinds.evidence import PART
+from annotation.kinds.evidence import RULE as EVIDENCE
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import ValueRules, named, quoted_short, some
@@ -56,7 +58,8 @@ class Checklist(PartsKind):
     seconds = 90
     parts = "aspects"
     scale = "nominal"
-    study_rules = frozenset(["allow_cannot_tell"])
+    study_rules = frozenset(["allow_cannot_tell", EVIDENCE])
+    evidence = (PART,)
     scripts = ("js/rubric.js",)
     field = "answers"
     input = "answer"

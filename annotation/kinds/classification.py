@@ -15,6 +15,8 @@ from annotation.domain.scales import STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, Text
+from annotation.kinds.evidence import CHOICE
+from annotation.kinds.evidence import RULE as EVIDENCE
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.reasonable import (
     KEY,
@@ -97,7 +99,8 @@ class Classification(PartsKind):
     scale = "nominal"
     bar = "classification"
     scripts = ("js/rubric.js",)
-    study_rules = frozenset([RULE])
+    study_rules = frozenset([RULE, EVIDENCE])
+    evidence = (CHOICE,)
     field = "categories"
     input = "category"
     is_whole = True

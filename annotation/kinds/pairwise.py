@@ -23,6 +23,8 @@ from annotation.kinds.dimensions import (
     said_on,
 )
 from annotation.kinds.dimensions import RULE as DIMENSIONS_RULE
+from annotation.kinds.evidence import BAD, GOOD
+from annotation.kinds.evidence import RULE as EVIDENCE
 from annotation.kinds.grades import (
     BETWEEN,
     BOTH_BAD,
@@ -89,9 +91,10 @@ class Pairwise(ItemKind):
     study_rules = frozenset(
         [
             *("tie_policy", "both_bad", "preference_points", "sampling_baseline", RULE),
-            *("submit_on_choice", "show_differences", DIMENSIONS_RULE),
+            *("submit_on_choice", "show_differences", DIMENSIONS_RULE, EVIDENCE),
         ]
     )
+    evidence = (GOOD, BAD)
     column = "choice"
     bare_field = "choice"
     presented = True

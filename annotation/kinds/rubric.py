@@ -14,6 +14,8 @@ from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale, Scales
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.domain.wording import gettext, gettext_noop
 from annotation.kinds.base import NO_ANSWER, NOTHING, Text
+from annotation.kinds.evidence import PART
+from annotation.kinds.evidence import RULE as EVIDENCE
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.reasonable import (
     KEY,
@@ -68,7 +70,8 @@ class Rubric(PartsKind):
     parts = "criteria"
     scale = "ordinal"
     tolerant = True
-    study_rules = frozenset(["criteria", "qualification_rule", RULE])
+    study_rules = frozenset(["criteria", "qualification_rule", RULE, EVIDENCE])
+    evidence = (PART,)
     progress = "rated"
     scripts = ("js/rubric-number.js", "js/rubric.js")
     field = "ratings"

@@ -24,6 +24,11 @@ class ShownResponse:
     turns: tuple[Turn, ...] = ()
 
     @property
+    def markable(self) -> str:
+        """The text in which passages can be marked; empty of turns, which are shown one by one."""
+        return "" if self.turns or not self.text.strip() else self.text
+
+    @property
     def is_trace(self) -> bool:
         """Whether its turns are numbered steps."""
         return any(turn.step for turn in self.turns)

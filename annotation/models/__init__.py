@@ -32,7 +32,14 @@ from annotation.models.quality import (
     Intervention,
     ItemReport,
 )
-from annotation.models.rules import ItemSampling, PayBasis, PreferencePoints, QualificationRule, TiePolicy
+from annotation.models.rules import (
+    EvidenceRule,
+    ItemSampling,
+    PayBasis,
+    PreferencePoints,
+    QualificationRule,
+    TiePolicy,
+)
 from annotation.models.studies import (
     GuidelinesRevision,
     Invitation,

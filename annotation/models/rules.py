@@ -55,6 +55,12 @@ class PreferencePoints(models.IntegerChoices):
     SEVEN = 7, "7 points: slightly better, better or much better"
 
 
+class EvidenceRule(models.TextChoices):
+    OFF = "off", "Not asked"
+    OPTIONAL = "optional", "Optional"
+    REQUIRED = "required", "Required: at least one passage"
+
+
 class WorkRules(models.Model):
     """How an item is asked and how long it is kept for a person."""
 
@@ -111,6 +117,13 @@ class WorkRules(models.Model):
         default=False,
         db_default=False,
         help_text="People see how many words each answer has, which biases them toward long ones.",
+    )
+    evidence = models.CharField(
+        max_length=8,
+        choices=EvidenceRule.choices,
+        default=EvidenceRule.OFF,
+        db_default=EvidenceRule.OFF,
+        help_text="Whether people mark the passages of an answer that are their reasons.",
     )
     allow_cannot_tell = models.BooleanField(default=True, help_text="In checklists, beside yes and no.")
     allow_changes = models.BooleanField(default=True, help_text="People may change their earlier answers.")

@@ -12,6 +12,7 @@ from annotation.models.names import NameField
 from annotation.models.rules import (
     CheckRules,
     EntryRules,
+    EvidenceRule,
     ItemSampling,
     PayBasis,
     PayRules,
@@ -65,6 +66,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
                     ("qualification_rule", QualificationRule, "study_qualification_rule_known"),
                     ("pay_basis", PayBasis, "study_pay_basis_known"),
                     ("preference_points", PreferencePoints, "study_preference_points_known"),
+                    ("evidence", EvidenceRule, "study_evidence_known"),
                 ]
             ),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="study_overlap_positive"),

@@ -118,6 +118,11 @@ class Label(models.Model):
     is_set_aside = models.BooleanField(
         default=False, help_text="Given by an annotator whose work is in doubt: kept, not counted."
     )
+    evidence = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Passages marked as reasons (annotation.kinds.evidence); empty where nobody asked.",
+    )
     comment = models.TextField(blank=True)
     pasted_chars = models.PositiveIntegerField(
         default=0, help_text="Characters of the comment that were pasted."

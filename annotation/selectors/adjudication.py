@@ -12,13 +12,15 @@ from uuid import UUID
 
 import numpy as np
 from django.core.cache import cache
+from django.utils.crypto import salted_hmac
 
 from annotation.domain.presentation import shown_order
 from annotation.domain.scales import STANDARD, Scales
 from annotation.domain.scales import Scale as CriterionScale
 from annotation.kinds import ItemKind, Value, kind_of
-from annotation.kinds.base import Scale, from_shown
+from annotation.kinds.base import Scale, from_shown, letter_of
 from annotation.kinds.dimensions import on_dimension
+from annotation.kinds.evidence import MarkSaid, marks_for_script, marks_said
 from annotation.kinds.reasons import reasons_in
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.values import NO_SCALES
@@ -281,6 +283,30 @@ def _reasons_picked(values: Sequence[Value], shown: ShownItem) -> list[TallyRow]
     counts = Counter(key for value in values for key in reasons_in(value) or ())
     listed = tuple((reason.words, counts[reason.key]) for reason in shown.reasons if counts[reason.key])
     return [TallyRow("Reasons", listed)] if listed else []
+
+
+@dataclass(frozen=True, slots=True)
+class MarksOfItem:
+    """The passages that people marked of an item: those of each person who marked some, and all for the script."""
+
+    people: tuple[tuple[MarkSaid, ...], ...]
+
+    @property
+    def script(self) -> str:
+        return marks_for_script(self.people)
+
+
+def marks_of(place: StudyItem, order: Sequence[int]) -> MarksOfItem:
+    """What people marked, as it looks in this expert's order: no names, no times, and in an order of people that says
+    nothing of either.
+    """
+    labels = Label.objects.current().filter(study=place.study, item_id=place.item_id, evidence__isnull=False)
+    rows = {pk: evidence for pk, evidence in labels.values_list("pk", "evidence") if evidence}
+    mixed = sorted(rows, key=lambda pk: salted_hmac("annotation.marks", str(pk)).digest())
+    is_ordered = kind_of(place.study.kind).ordered == "responses"
+    names = [f"Answer {letter_of(shown)}" for shown in range(len(order))] if is_ordered else ()
+    people = marks_said((rows[pk] for pk in mixed), order if is_ordered else None, names)
+    return MarksOfItem(tuple(people))
 
 
 def waiting_counts(study: Study) -> dict[str, int | None]:

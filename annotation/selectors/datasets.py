@@ -3,8 +3,9 @@
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -449,6 +450,20 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
             "external_id", "kind", "instruction_id", "n"
         )
     }
+
+
+def markable_texts(dataset_id: int) -> Callable[[str], list[str]]:
+    """The texts of an item's responses in which passages can be marked, by external id; a query an item."""
+
+    @lru_cache(maxsize=64)
+    def texts(name: str) -> list[str]:
+        links = ItemResponse.objects.filter(
+            item__in=Item.objects.current().filter(dataset_id=dataset_id, external_id=name)
+        )
+        rows = links.order_by("position").values_list("response__text", "response__messages")
+        return ["" if messages else text for text, messages in rows]
+
+    return texts
 
 
 def mapping_kept(name: str, *, owner: User | None = None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of
+from annotation.kinds.evidence import MarkSaid, marks_said
 from annotation.kinds.reasonable import KEY
 from annotation.kinds.reasons import reason_words, reasons_in
 from annotation.kinds.values import NO_SCALES
@@ -71,6 +72,7 @@ class PersonSaid:
     value: dict[str, Any]
     choice: int | None
     comment: str
+    marks: tuple[MarkSaid, ...]
     seconds: float | None
     created_at: datetime
     reasons: tuple[str, ...] = ()
@@ -170,9 +172,11 @@ def values_said(
 
 def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]:
     """The current labels of an item that `reader` may see, the first one first; one query."""
-    rows = (
+    rows = list(
         _current(reader).filter(item_id=item_id).select_related("annotator", "study", "item").order_by("pk")
     )
+    is_pair = bool(rows) and kind_of(rows[0].item.kind).presented
+    names = ("Response 1", "Response 2") if is_pair else ()
     return [
         PersonSaid(
             label_id=row.pk,
@@ -185,13 +189,14 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
             value=row.value,
             choice=row.choice,
             comment=row.comment,
+            marks=marks,
             seconds=None if row.active_ms is None else row.active_ms / 1000,
             created_at=row.created_at,
             reasons=tuple(
                 reason_words(reasons_in(row.value) or (), row.study.reasons_offered if row.study else ())
             ),
         )
-        for row in rows
+        for row, marks in zip(rows, marks_said((row.evidence for row in rows), names=names), strict=True)
     ]
 
 

@@ -12,14 +12,18 @@ from dataclasses import replace
 from annotation.compiled import CompiledRows, Parameter
 from annotation.domain.conversation import Stored, Turn, turns_of
 from annotation.kinds import ValueRules, kind_of
+from annotation.kinds.evidence import MarkReason
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
+from annotation.kinds.values import spoken
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
 from web.caching import BoundedCache
+from web.plain_text import cut_off
 from web.rendering import MAX_MARKDOWN
 
 CACHE_CHARS = 16_000_000
 # Texts of one item that are read as Markdown: it bounds the time of a page.
 MAX_MARKDOWN_TOGETHER = 4 * MAX_MARKDOWN
+PART_WORDS = 80  # characters of an aspect on a button
 
 
 _items: BoundedCache[tuple[object, ...], ShownItem] = BoundedCache(
@@ -92,6 +96,24 @@ def value_rules(study: Study, item: Item) -> ValueRules:
         several=known.several,
         scales={criterion.key: criterion.scale for criterion in known.criteria},
     )
+
+
+def texts_markable(study: Study, item: Item) -> list[str]:
+    """The responses of an item in canonical order, as evidence counts in them; empty where one can't be marked."""
+    return [response.markable for response in _item_texts(study, item).responses]
+
+
+def evidence_reasons(study: Study, item: Item) -> tuple[MarkReason, ...]:
+    """The reasons for which passages of this item can be marked in this study."""
+    known = _item_texts(study, item)
+    return mark_reasons(replace(known, criteria=_criteria_of(study, known)))
+
+
+def mark_reasons(shown: ShownItem) -> tuple[MarkReason, ...]:
+    """The reasons for which passages of an item can be marked, in the order of its parts."""
+    parts = {criterion.key: spoken(criterion.key) for criterion in shown.criteria}
+    parts |= {aspect.key: cut_off(aspect.text, PART_WORDS) for aspect in shown.aspects}
+    return kind_of(shown.kind).evidence_reasons(parts)
 
 
 def _dataset(study: Study, item: Item) -> Dataset:

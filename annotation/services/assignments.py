@@ -10,7 +10,7 @@ A lease has a role. Work takes a place of its item; a hidden check or a repeat t
 neither for the item nor for what one person may label. Which role comes next is decided in `services.claims`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, run_together
 from annotation.kinds import to_canonical, validate_value
+from annotation.kinds.evidence import Mark
 from annotation.models import (
     Assignment,
     AssignmentState,
@@ -47,7 +48,7 @@ from annotation.services.claims import (
     transaction_retried,
 )
 from annotation.services.enrollment import completion_code_give
-from annotation.services.labels import label_record
+from annotation.services.labels import evidence_checked, label_record
 from annotation.services.leases import leases_reap, leases_renew
 
 ATTEMPTS = 5
@@ -149,6 +150,7 @@ SUBMIT_FIELDS = (
                 "response_sets",
                 "dimensions",
                 "reasons",
+                "evidence",
             ),
             *("state", "closes_at", "items_per_annotator", "guidelines_version", "completion_code"),
             *("check_window", "check_minimum", "check_warn_below", "check_suspend_below"),
@@ -198,6 +200,7 @@ def assignment_submit(
     *,
     assignment: Assignment,
     shown_value: Mapping[str, Any],
+    shown_marks: Sequence[Mark] = (),
     comment: str = "",
     pasted_chars: int = 0,
     active_ms: int | None = None,
@@ -215,19 +218,25 @@ def assignment_submit(
     now = now or timezone.now()
     told = {"comment": comment, "pasted_chars": pasted_chars, "active_ms": active_ms, "wall_ms": wall_ms}
     # Again when they were suspended between the look and the count: the next look sees it.
-    return transaction_retried(lambda: _submit(_locked(assignment), shown_value, told, now))
+    return transaction_retried(lambda: _submit(_locked(assignment), shown_value, shown_marks, told, now))
 
 
 def _submit(
-    locked: Assignment, shown_value: Mapping[str, Any], told: dict[str, Any], now: datetime
+    locked: Assignment,
+    shown_value: Mapping[str, Any],
+    shown_marks: Sequence[Mark],
+    told: dict[str, Any],
+    now: datetime,
 ) -> Submission:
     study, place = locked.enrollment.study, locked.study_item
     checked = validate_value(shown_value, value_rules(study, place.item))
     value = to_canonical(study.kind, checked, locked.shown_order)
+    evidence = evidence_checked(study, place.item, shown_marks, locked.shown_order)
     if locked.state == AssignmentState.SUBMITTED:
         standing = own_label(locked)
         assert standing is not None
-        return Submission(standing, "repeated" if standing.value == value else "different")
+        is_same = (standing.value, standing.evidence) == (value, evidence)
+        return Submission(standing, "repeated" if is_same else "different")
     # From here on, the answer to a hidden item takes the same statements as one to work, and as long.
     held, is_work = locked.state == AssignmentState.OPEN, locked.role == WorkRole.WORK
     if not held:
@@ -239,7 +248,12 @@ def _submit(
     outcome = _outcome(locked, held=held, now=now)
     told = told | {"wall_ms": _wall_ms(locked, told["wall_ms"], now)}
     label = label_record(
-        assignment=locked, value=value, is_surplus=outcome != "accepted", submitted_at=now, **told
+        assignment=locked,
+        value=value,
+        evidence=evidence,
+        is_surplus=outcome != "accepted",
+        submitted_at=now,
+        **told,
     )
     if outcome == "accepted":
         checks_follow(enrollment=locked.enrollment, now=now, answered=locked.role == WorkRole.CHECK)

@@ -267,26 +267,30 @@ class ImportRun:
             known = stored.get((item_id, annotator_id))
             if known is None:
                 choice = record.value.get("choice")
-                rows.append(
-                    (item_id, annotator_id, kinds[record.item], record.value, choice, record.origin.source)
-                )
-            elif not same(known, record.value):
+                row = (item_id, annotator_id, kinds[record.item], record.value, choice, record.origin.source)
+                rows.append((*row, record.evidence))
+            elif not same(known[0], record.value):
                 with self._faults:
-                    self._contradiction(record, f"label of {record.annotator}", known, record.value)
+                    self._contradiction(record, f"label of {record.annotator}", known[0], record.value)
+            elif record.evidence is not None and not same(known[1], record.evidence):
+                with self._faults:
+                    self._contradiction(record, f"evidence of {record.annotator}", known[1], record.evidence)
         self._faults.check()
-        fields = ("item_id", "annotator_id", "kind", "value", "choice", "source")
+        fields = ("item_id", "annotator_id", "kind", "value", "choice", "source", "evidence")
         self._insert(Label, fields, rows, "labels")
 
     def _stored_labels(self) -> dict[tuple[int, int], Any]:
-        """What imported labels say of items that were stored before, by item and annotator."""
+        """Value and evidence of imported labels of items that were stored before, by item and annotator."""
         wanted = {self._item_ids[record.item] for record in self.bundle.labels} & self._stored_items
         if not wanted:
             return {}
         labels = Label.objects.standing().filter(item__dataset=self.dataset, study__isnull=True)
         return {
-            (item_id, annotator_id): value
+            (item_id, annotator_id): (value, evidence)
             for rows in self.target.keyed(labels, "item__pk", sorted(wanted))
-            for item_id, annotator_id, value in rows.values_list("item_id", "annotator_id", "value")
+            for item_id, annotator_id, value, evidence in rows.values_list(
+                "item_id", "annotator_id", "value", "evidence"
+            )
         }
 
     def _annotators(self) -> dict[str, tuple[int, bool]]:

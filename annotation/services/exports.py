@@ -95,6 +95,13 @@ _READ = (
     _read("reason_words", "texts", MADE, "Their words."),
     _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
     _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
+    _read(
+        "evidence",
+        "json",
+        "evidence",
+        "Passages that the annotator marked as reasons: response (1 is the first), start and end in code points of its "
+        "text, quote, reason, and part of a criterion or question. Empty where the study doesn't ask.",
+    ),
     _read("comment", "text", "comment", "The annotator's comment."),
     _read("pasted_chars", "integer", "pasted_chars", "Characters of the comment that were pasted."),
     _read("adjudicated", "json", MADE, "An expert's decision on the item, in the form of value."),

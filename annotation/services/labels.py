@@ -1,6 +1,6 @@
 """Labels: written once, corrected by a further one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -11,17 +11,20 @@ from annotation.compiled import CompiledInsert, CompiledUpdate, Parameter, run_t
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.domain.scales import Scales
 from annotation.kinds import kind_of, to_canonical, validate_value
+from annotation.kinds.evidence import Mark, Marked, marks_checked, marks_stored
 from annotation.models import (
     Assignment,
     AssignmentState,
     Enrollment,
+    EvidenceRule,
+    Item,
     Label,
     QualificationRule,
     Stage,
     Study,
     WorkRole,
 )
-from annotation.selectors.shown import value_rules
+from annotation.selectors.shown import evidence_reasons, texts_markable, value_rules
 from annotation.selectors.work import own_label
 from annotation.services.claims import open_check
 
@@ -45,14 +48,15 @@ def label_record(
     is_surplus: bool = False,
     is_set_aside: bool = False,
     supersedes: Label | None = None,
+    evidence: Sequence[Marked] | None = None,
     comment: str = "",
     pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
     submitted_at: datetime | None = None,
 ) -> Label:
-    """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` is
-    canonical and validated. With `submitted_at`, the assignment is answered by it.
+    """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` and
+    `evidence` are canonical and validated. With `submitted_at`, the assignment is answered by it.
 
     The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
     """
@@ -73,6 +77,7 @@ def label_record(
         shown_order=assignment.shown_order,
         is_surplus=is_surplus,
         is_set_aside=is_set_aside,
+        evidence=evidence,
         comment=comment,
         pasted_chars=pasted_chars,
         check_score=None
@@ -85,6 +90,19 @@ def label_record(
     )
     answers = [] if submitted_at is None else [ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)]
     return cast("Label", run_together(*answers, label)[-1])
+
+
+def evidence_checked(
+    study: Study, item: Item, shown_marks: Sequence[Mark], order: Sequence[int]
+) -> list[Marked] | None:
+    """Marks of a page, in canonical order and as they are stored; None where the study doesn't ask for any.
+
+    Raises `LabelValueError` for a mark that doesn't fit the item.
+    """
+    if study.evidence == EvidenceRule.OFF:
+        return None
+    canonical = marks_stored(shown_marks, order if study.kind_info.ordered == "responses" else None)
+    return marks_checked(canonical, texts_markable(study, item), evidence_reasons(study, item))
 
 
 def _check_score(
@@ -100,6 +118,7 @@ def label_change(
     *,
     assignment: Assignment,
     shown_value: Mapping[str, Any],
+    shown_marks: Sequence[Mark] = (),
     comment: str = "",
     pasted_chars: int = 0,
     active_ms: int | None = None,
@@ -126,7 +145,8 @@ def label_change(
             raise StageError(person.stage)
         checked = validate_value(shown_value, value_rules(study, locked.study_item.item))
         value = to_canonical(study.kind, checked, locked.shown_order)
-        if (value, comment) == (standing.value, standing.comment):
+        evidence = evidence_checked(study, locked.study_item.item, shown_marks, locked.shown_order)
+        if (value, comment, evidence) == (standing.value, standing.comment, standing.evidence):
             return standing
         return label_record(
             assignment=locked,
@@ -134,6 +154,7 @@ def label_change(
             is_surplus=standing.is_surplus,
             is_set_aside=standing.is_set_aside,
             supersedes=standing,
+            evidence=evidence,
             comment=comment,
             pasted_chars=pasted_chars,
             active_ms=active_ms,

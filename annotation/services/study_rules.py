@@ -13,6 +13,7 @@ from annotation.kinds.dimensions import dimensions_read
 from annotation.kinds.reasons import reasons_read
 from annotation.models import (
     Criterion,
+    EvidenceRule,
     Item,
     ItemSampling,
     QualificationRule,
@@ -45,6 +46,7 @@ FIXED_ONCE_OPEN = frozenset(
         "dimensions",
         "reasons",
         "require_reason",
+        "evidence",
         "allow_cannot_tell",
         "training_size",
         "training_dataset",
@@ -173,6 +175,8 @@ def _check_page(study: Study) -> None:
     for rule in ("submit_on_choice", "show_differences"):
         if getattr(study, rule) and not _has(study, rule):
             raise StudyRuleError(rule, "is only for pairs")
+    if study.evidence != EvidenceRule.OFF and not _has(study, "evidence"):
+        raise StudyRuleError("evidence", f"passages of {kind_of(study.kind).noun[1]} can't be marked")
     if study.require_comment and not study.ask_comment:
         raise StudyRuleError("require_comment", "turn on the comment first")
     if not study.submit_on_choice:
@@ -182,6 +186,7 @@ def _check_page(study: Study) -> None:
         "response sets": study.response_sets,
         "reasons": study.reasons,
         "a comment": study.require_comment,
+        "evidence": study.evidence == EvidenceRule.REQUIRED,
     }
     if more := next((words for words, asked in needs.items() if asked), ""):
         raise StudyRuleError("submit_on_choice", f"a choice can't submit an answer that also asks for {more}")

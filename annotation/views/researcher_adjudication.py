@@ -8,11 +8,12 @@ from django.urls import reverse
 from annotation.domain.errors import LabelValueError
 from annotation.forms.work import WorkForm
 from annotation.kinds import from_canonical, kind_of
-from annotation.models import Adjudication, Study, StudyItem
+from annotation.models import Adjudication, EvidenceRule, Study, StudyItem
 from annotation.selectors.adjudication import (
     AdjudicationQueue,
     adjudications_listed,
     expert_order,
+    marks_of,
     place_of,
     queue_of,
     standing_for,
@@ -95,6 +96,7 @@ def _page(
     standing = standing_for(place)
     mine = standing if standing and standing.expert_id == request.user.pk else None
     asked = request.GET.get("said") == "1"
+    is_marked = study.evidence != EvidenceRule.OFF
     context = {
         "study": study,
         "place": place,
@@ -106,6 +108,8 @@ def _page(
         "standing": standing,
         "mine": mine,
         "tally": tally_of(place, shown, order) if mine or asked else None,
+        "marks": marks_of(place, order) if is_marked and (mine or asked) else None,
+        "evidence": is_marked,
         "submit": "Decide again" if mine else "Decide",
         "body": study.kind_info.template,
         "bar": study.kind_info.bar_template,
@@ -132,5 +136,10 @@ def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> Http
     return render(
         request,
         "annotation/researcher/adjudicate.html#said",
-        {"tally": tally, "study": study, "place": place},
+        {
+            "tally": tally,
+            "marks": marks_of(place, order) if study.evidence != EvidenceRule.OFF else None,
+            "study": study,
+            "place": place,
+        },
     )

@@ -19,7 +19,8 @@ from annotation.domain.eligibility import eligibility_read, is_eligible
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS, EligibilityForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import kind_of
-from annotation.models import Annotator, Enrollment, Stage
+from annotation.kinds.shown import ShownItem
+from annotation.models import Annotator, Enrollment, EvidenceRule, Stage
 from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
@@ -164,10 +165,10 @@ def _guidelines(walk: Walk) -> HttpResponse:
     return walk.page("guidelines", next_step=steps[steps.index(walk.step) + 1])
 
 
-def _answer(walk: Walk) -> WorkForm:
+def _answer(walk: Walk, shown: ShownItem | None = None) -> WorkForm:
     item = walk.preview.item(walk.step, walk.place)
     asker = walk.preview.asker(walk.step)
-    return WorkForm(asker, value_rules(asker, item), walk.request.POST)
+    return WorkForm(asker, value_rules(asker, item), walk.request.POST, shown)
 
 
 def _training(walk: Walk) -> HttpResponse:
@@ -220,10 +221,12 @@ def _ask(walk: Walk, template: str, form: WorkForm | None) -> HttpResponse:
 
 
 def _work(walk: Walk) -> HttpResponse:
-    form = _answer(walk) if walk.request.method == "POST" else None
+    study, item = walk.study, walk.preview.item(Stage.WORK, walk.place)
+    shown = item_shown(study, item, walk.preview.order(Stage.WORK, item))
+    form = _answer(walk, shown) if walk.request.method == "POST" else None
     if form is not None and form.is_valid():
         return walk.go(walk.following())
-    study, item = walk.study, walk.preview.item(Stage.WORK, walk.place)
+    is_marked = study.evidence != EvidenceRule.OFF
     total = len(walk.preview.items[Stage.WORK])
     return walk.page(
         "work",
@@ -236,7 +239,9 @@ def _work(walk: Walk) -> HttpResponse:
         assignment={"pk": f"preview-{item.pk}"},
         kind_template=study.kind_info.template,
         bar_template=study.kind_info.bar_template,
-        item=item_shown(study, item, walk.preview.order(Stage.WORK, item)),
+        item=shown,
+        evidence=is_marked,
+        marking=is_marked,
         fields=draft_fields(walk.request.POST) if form else {},
         submit=gettext("Submit"),
         active_ms=0,

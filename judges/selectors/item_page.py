@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Value
 from django.db.models.functions import Left, Length
 
+from annotation.kinds.evidence import marks_for_script
 from annotation.kinds.shown import ShownResponse
 from annotation.models import ItemNote, User
 from annotation.selectors.item_notes import item_notes
@@ -41,6 +42,11 @@ class ItemDetail:
     judges: tuple[JudgeSaid, ...]
     is_cut: bool
     notes: tuple[ItemNote, ...]
+
+    @property
+    def marks(self) -> str:
+        """The passages that annotators marked, for the script that shows them; empty without any."""
+        return marks_for_script(label.marks for label in self.labels)
 
     @property
     def longer(self) -> int | None:

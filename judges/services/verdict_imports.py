@@ -21,7 +21,7 @@ from annotation.importers import ImportFileError, LabelRecord, VerdictRecord, re
 from annotation.importers.errors import errors_of
 from annotation.importers.records import Origin
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_changeable_by, item_value_rules
+from annotation.selectors.datasets import datasets_changeable_by, item_value_rules, markable_texts
 from annotation.services.datasets import labels_check, labels_import
 from judges.models import WAITING_IMPORT, ImportState, VerdictImport
 from judges.services.heartbeat import Heartbeat, InterruptedJob
@@ -176,7 +176,8 @@ def _labels(job: VerdictImport, heart: Heartbeat, notes: list[str]) -> list[Labe
         heart.tell(f"{done:,} rows read", 0, 0)
 
     with _named(job):
-        labels = read_label_rows(path_of(job), item_value_rules(job.dataset_id), progress, notes.append)
+        rules, texts = item_value_rules(job.dataset_id), markable_texts(job.dataset_id)
+        labels = read_label_rows(path_of(job), rules, progress, notes.append, texts)
     return [replace(one, origin=Origin(job.name, one.origin.row)) for one in labels]
 
 

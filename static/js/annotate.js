@@ -60,7 +60,7 @@
   };
 
   const isDraft = (form) => {
-    const hidden = [...form.querySelectorAll("input[type=hidden]:not([data-pasted]), [data-no-draft]")];
+    const hidden = [...form.querySelectorAll("input[type=hidden]:not([data-pasted], [data-evidence-field]), [data-no-draft]")];
     const names = new Set(hidden.map((input) => input.name));
     return (name) => !NOT_DRAFT.has(name) && !names.has(name);
   };

@@ -155,6 +155,8 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     assert {language for (language,) in found["annotation_annotator"]} == {""}
     ahead = site.rows({"annotation_study": ["fetch_ahead"], "annotation_assignment": ["ahead"]})
     assert all(rows and not any(value for (value,) in rows) for rows in ahead.values())
+    assert {rule for (rule,) in site.rows({"annotation_study": ["evidence"]})["annotation_study"]} == {"off"}
+    assert {marks for (marks,) in site.rows({"annotation_label": ["evidence"]})["annotation_label"]} == {None}
     assert before["judges_modelrequest"]
     asked = request_of_today(site)
     staged = site.manage("shell", "--verbosity", "0", code=STAGED)

@@ -22,6 +22,7 @@ from web.numbers import (
     percent,
 )
 from web.rendering import render_markdown, render_plain
+from web.source_map import source_map
 
 register = template.Library()
 for each in (percent, estimate_value, estimate_interval, estimate_range, duration, money):
@@ -58,6 +59,18 @@ _LEFT, _RIGHT = 4.0, 156.0  # ends of the axis in components/interval.html
 # For inside ``<div class="prose">``.
 register.filter("markdown", render_markdown)
 register.filter("plain", render_plain)
+
+
+@register.filter
+def source_runs(text: str) -> str:
+    """How what `markdown` shows of a text maps to the text, for `static/js/passages.js`."""
+    return source_map(text).encoded()
+
+
+@register.filter
+def plain_source_runs(text: str) -> str:
+    """The same of what `plain` shows."""
+    return source_map(text, plain=True).encoded()
 
 
 @register.filter

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importers import ImportFileError, read_label_rows
-from annotation.selectors.datasets import DatasetNotFound, dataset_get, item_value_rules
+from annotation.selectors.datasets import DatasetNotFound, dataset_get, item_value_rules, markable_texts
 from annotation.services.dataset_parts import count
 from annotation.services.datasets import labels_import
 
@@ -25,7 +25,11 @@ class Command(BaseCommand):
         try:
             dataset = dataset_get(options["dataset"])
             labels = read_label_rows(
-                options["path"], item_value_rules(dataset.pk), self._progress, self.stderr.write
+                options["path"],
+                item_value_rules(dataset.pk),
+                self._progress,
+                self.stderr.write,
+                markable_texts(dataset.pk),
             )
             created = labels_import(dataset=dataset, labels=labels, progress=self._progress)
         except (ImportFileError, DatasetNotFound) as error:

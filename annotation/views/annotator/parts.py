@@ -11,9 +11,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
+from annotation.forms.evidence import marks_written
 from annotation.forms.work import WorkForm
-from annotation.kinds import answer_fields, from_canonical
-from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyState
+from annotation.kinds import answer_fields, from_canonical, kind_of
+from annotation.kinds.evidence import KEY as EVIDENCE
+from annotation.kinds.evidence import marks_shown
+from annotation.models import Assignment, Enrollment, EvidenceRule, Label, Stage, Study, StudyState
 from annotation.selectors.shown import item_shown
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
@@ -103,6 +106,8 @@ def item_context(
         "steps_url": f"{reverse('annotation:assignment', args=[slug, found.pk])}steps/",
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,
+        "evidence": study.evidence != EvidenceRule.OFF,
+        "marking": study.evidence != EvidenceRule.OFF,
         "answered": label,
         "can_change": study.allow_changes and study.state == StudyState.OPEN,
         "submit": gettext("Change my answer") if label else gettext("Submit"),
@@ -125,4 +130,7 @@ def undo_url(study: Study, last: Assignment | None) -> str:
 def _fields_of_label(label: Label) -> dict[str, str]:
     shown = from_canonical(label.kind, label.value, label.shown_order or [])
     fields = answer_fields(label.kind, shown)
-    return fields | ({"comment": label.comment} if label.comment else {})
+    order = label.shown_order if kind_of(label.kind).ordered == "responses" else None
+    marks = marks_written(marks_shown(label.evidence or (), order))
+    fields |= {"comment": label.comment} if label.comment else {}
+    return fields | ({EVIDENCE: marks} if marks else {})

@@ -22,7 +22,7 @@ from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import answer_words
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.shown_trace import ShownStep, steps_shown
-from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
+from annotation.models import Assignment, AssignmentState, Enrollment, EvidenceRule, Stage, StudyState
 from annotation.selectors.guidelines import guidelines_changes
 from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import item_shown, value_rules
@@ -224,7 +224,9 @@ def _show(
 
 def _form(request: HttpRequest, found: Assignment) -> WorkForm:
     study = found.enrollment.study
-    return WorkForm(study, value_rules(study, found.study_item.item), request.POST)
+    item = found.study_item.item
+    shown = item_shown(study, item, found.shown_order) if study.evidence != EvidenceRule.OFF else None
+    return WorkForm(study, value_rules(study, item), request.POST, shown)
 
 
 def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
@@ -238,6 +240,8 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
     told = TOLD.get(submission.outcome)
     if told:
         messages.warning(request, gettext(told))
+    for words in form.told:
+        messages.info(request, words)
     if request.POST.get("alone"):
         # An answer that waited in the browser until it was online again; another item is on its screen.
         return HttpResponse(status=204)
@@ -270,6 +274,8 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
         messages.warning(request, gettext("That answer can’t be changed."))
     else:
         is_changed = before is None or standing.pk != before.pk
+        for words in form.told:
+            messages.info(request, words)
         same = gettext("Your answer is the same as before.")
         messages.success(request, gettext("Your answer was changed.") if is_changed else same)
     return _go(request, "place", enrollment)

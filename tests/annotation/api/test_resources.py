@@ -125,6 +125,22 @@ def test_labels_are_imported_and_listed_with_response_sets(ask):
     assert fields(answer) == ["labels.0.value.reasonable"]
 
 
+def test_labels_are_imported_and_listed_with_marked_passages(ask):
+    ask("POST", "datasets/", {"name": "teas", "items": ITEMS}, 201)
+    mark = {"response": 1, "start": 0, "end": 2, "reason": "good"}
+    label = {"item": "tea", "annotator": "ann", "value": {"choice": 1}, "evidence": [mark]}
+    for created in (1, 0):
+        answer = ask("POST", "labels/", {"dataset": "teas", "labels": [label]})
+        assert answer["labels_created"] == created
+    (row,) = ask("GET", "labels/?dataset=teas")["results"]
+    assert row["evidence"] == [mark | {"quote": "Tw"}]
+    other = label | {"evidence": [mark | {"reason": "bad"}]}
+    ask("POST", "labels/", {"dataset": "teas", "labels": [other]}, 400)
+    wrong = label | {"item": "rain", "evidence": [mark | {"end": 9_999}]}
+    answer = ask("POST", "labels/", {"dataset": "teas", "labels": [wrong]}, 400)
+    assert fields(answer) == ["labels.0.evidence[0].end"]
+
+
 def test_a_study_asks_for_response_sets_until_it_opens(ask):
     ask("POST", "datasets/", {"name": "teas", "items": ITEMS}, 201)
     wanted = {"title": "Which tea?", "dataset": "teas", "qualification_size": 0, "response_sets": True}

@@ -7,6 +7,7 @@ from annotation.kinds import KINDS
 from annotation.models import Criterion, Dataset, Kind, Study
 from annotation.selectors.guidelines import starting_text
 from annotation.services.studies import study_create, study_duplicate
+from annotation.services.study_rules import FIXED_ONCE_OPEN
 from tests.annotation.cast import client_of, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -365,6 +366,36 @@ class TestSuggestions:
                     qualification_dataset=made[source],
                 )
             assert refused.value.field == "qualification_dataset"
+
+
+class TestEvidence:
+    def test_it_is_kept_shown_copied_and_fixed_once_open(self, cast, dataset):
+        alice = client_of(cast.alice)
+        sent = study_fields(dataset, evidence="required")
+        assert alice.post(url("study-create"), sent).status_code == 302
+        study = Study.objects.get()
+        assert study.evidence == "required"
+        assert "required: at least one passage an item" in text_of(alice.get(url("study-detail", study.slug)))
+        assert study_duplicate(study=study, owner=cast.alice).evidence == "required"
+        assert "evidence" in FIXED_ONCE_OPEN
+
+    def test_it_is_not_asked_unless_it_is_chosen(self, cast, dataset):
+        client_of(cast.alice).post(url("study-create"), study_fields(dataset))
+        assert Study.objects.get().evidence == "off"
+
+    def test_kinds_without_passages_and_submits_on_choice_are_refused(self, dataset):
+        common = {"dataset": dataset, "title": "T", "qualification_size": 0}
+        with pytest.raises(StudyRuleError, match="also asks for evidence") as refused:
+            study_create(**common, submit_on_choice=True, evidence="required")
+        assert refused.value.field == "submit_on_choice"
+        with pytest.raises(StudyRuleError) as refused:
+            study_create(**common, evidence="sometimes")
+        assert refused.value.field == "evidence"
+        dataset.items.update(kind="importance")
+        with pytest.raises(StudyRuleError, match="can't be marked") as refused:
+            study_create(**common, kind="importance", evidence="optional")
+        assert refused.value.field == "evidence"
+        assert not Study.objects.exists()
 
 
 class TestReadingAndSubmitting:
