@@ -11,8 +11,8 @@ cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that th
     a short run: `quiet_cpu_ms_per_pair` is that of the run of 16 people, in which nothing is killed, and
     `quiet_web_cpu_ms_per_pair` and `quiet_database_cpu_ms_per_pair` are its parts.
 claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
-open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the 16
-    people reach (`open_loop_pairs_per_s`), from when each is due.
+open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the
+    16 people reach (`open_loop_pairs_per_s`), from when each is due.
 ahead_p50_ms, ahead_p99_ms, ahead_cpu_ms_per_pair : the same 16 people where three items are fetched ahead: a submit brings
     the item that comes three later, while the next one is on the screen; one in five is sent alone before it.
 potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times

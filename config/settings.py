@@ -100,9 +100,14 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["template_partials.templatetags.partials", "django.templatetags.i18n"],
+            "builtins": [
+                "template_partials.templatetags.partials",
+                "django.templatetags.i18n",
+                "web.templatetags.translating",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
+                "web.languages.page_language",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],

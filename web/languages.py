@@ -69,6 +69,11 @@ def language_keep(response: HttpResponse, code: str) -> None:
     )
 
 
+def page_language(request: HttpRequest) -> dict[str, Any]:  # noqa: ARG001  (a context processor)
+    """For each template: the language that is spoken while it's rendered."""
+    return {"page_language": translation.get_language() or SOURCE}
+
+
 class LanguageMiddleware:
     """The language of an annotator's page, as far as it's known before the page knows whose it is: the choice of this
     browser, or what it asks for. `language_use` corrects it once the person and the study are known.

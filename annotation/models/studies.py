@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.domain import wording
-from annotation.kinds import DEFAULT_KIND, ItemKind, kind_choices, kind_of
+from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_choices, kind_of
 from annotation.models.datasets import Dataset, Item
 from annotation.models.names import NameField
 from annotation.models.rules import (
@@ -23,6 +23,8 @@ from annotation.models.rules import (
     TiePolicy,
     WorkRules,
 )
+
+USUAL_QUESTIONS = frozenset(kind.question for kind in KINDS.values())
 
 
 class StudyState(models.TextChoices):
@@ -97,7 +99,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     @property
     def asks_in_own_words(self) -> bool:
         """Whether the question is the study's own, in whatever language that is."""
-        return self.question != self.kind_info.question
+        return self.question not in USUAL_QUESTIONS
 
     @property
     def test_study(self) -> "Study":

@@ -185,7 +185,8 @@ def unfinished_imports_count(user: User) -> int:
         )
         for relation in ("dataset_imports", "verdict_imports")
     }
-    return sum(User.objects.filter(pk=user.pk).aggregate(**files).values(), staged)
+    counted: dict[str, int] = User.objects.filter(pk=user.pk).aggregate(**files)
+    return staged + sum(counted.values())
 
 
 def dataset_list_for(user: User, among: Iterable[int] | None = None) -> list[DatasetRow]:

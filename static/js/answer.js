@@ -77,7 +77,7 @@
     if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
     event.preventDefault();
     const submit = form.querySelector(".answer-bar button[type=submit]");
-    if (submit.disabled) window.touchstoneAnswers.of(form)?.tell("local", "Your answer isn’t complete yet");
+    if (submit.disabled) window.touchstoneAnswers.of(form)?.tell("local", gettext("Your answer isn’t complete yet"));
     else submit.click();
   });
   document.addEventListener("paste", (event) => {

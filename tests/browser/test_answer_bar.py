@@ -79,7 +79,8 @@ def test_enter_submits_in_the_frame_in_which_a_dialog_closes(live_server, page: 
             document.querySelector("#keys-dialog [data-close-dialog]").focus();
             document.getElementById("keys-dialog").close();
             const focused = document.activeElement;
-            focused.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", code: "Enter", bubbles: true, cancelable: true}));
+            const enter = { key: "Enter", code: "Enter", bubbles: true, cancelable: true };
+            focused.dispatchEvent(new KeyboardEvent("keydown", enter));
             return focused.tagName;
         }"""
     )

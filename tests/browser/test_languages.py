@@ -95,7 +95,8 @@ def test_an_arabic_page_runs_from_right_to_left(live_server, new_context):
     places = [box["x"] for box in boxes if box is not None]
     assert places == sorted(places, reverse=True)
     assert middle_of(page, ".work-bar h1") > middle_of(page, "[data-theme-toggle]")
-    assert middle_of(page, "#instruction-label") > DESKTOP["width"] / 2
+    label = page.locator("#instruction-label")
+    assert label.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
     assert_no_sideways_scroll(page)
     # The keys are the same, and what they say is Arabic.
     page.keyboard.press("a")

@@ -22,7 +22,8 @@ SPACED = """() => {
 }"""
 # What stays where it is while the page is scrolled, as a share of the window.
 COVERED = """() => {
-  const held = [...document.querySelectorAll("body *")].filter((one) => ["fixed", "sticky"].includes(getComputedStyle(one).position));
+  const held = [...document.querySelectorAll("body *")].filter((one) =>
+    ["fixed", "sticky"].includes(getComputedStyle(one).position));
   let covered = 0;
   for (let y = 1; y < innerHeight; y += 2) {
     const top = document.elementFromPoint(innerWidth / 2, y);
@@ -32,8 +33,10 @@ COVERED = """() => {
 }"""
 # Text whose end is cut off by its own box.
 CUT = """() => [...document.querySelectorAll(".answer-bar *, .topbar *, .btn, .choice")]
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.matches(".visually-hidden, .visually-hidden *, select, textarea"))
-  .filter((one) => getComputedStyle(one).overflow !== "visible" && (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 2))
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !one.matches(".visually-hidden, .visually-hidden *, select, textarea"))
+  .filter((one) => getComputedStyle(one).overflow !== "visible")
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 2)
   .map((one) => `${one.className}: ${one.textContent.trim().slice(0, 40)}`)"""
 
 

@@ -1,5 +1,6 @@
 """The translations of the annotators' pages: complete, with the values and tags of the English, and compiled."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from config.messages import (
     messages_collected,
     problems_of,
 )
+from tests.test_words import script_texts
 from web.catalogs import (
     Catalog,
     CatalogError,
@@ -147,6 +149,24 @@ def test_scripts_have_their_words_as_data_and_english_pages_none():
         assert words.keys() == sources
         assert isinstance(words["{n} not ranked yet."], list)
         assert isinstance(words["Next item"], str)
+
+
+OF_STAFF = {"drawer.js", "filter.js", "items.js", "sortable.js", "study-form.js"}
+_CALL = re.compile(r'\bn?gettext\(\s*"(?:[^"\\]|\\.)*"(?:,\s*"(?:[^"\\]|\\.)*")?')
+_NO_WORDS = re.compile(r"[\[\]#=]|data-|var\(")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "static" / "js").glob("*.js")))
+def test_a_script_of_annotators_says_nothing_that_is_not_a_message(name):
+    if name in OF_STAFF:
+        return
+    source = (ROOT / "static" / "js" / name).read_text(encoding="utf-8")
+    left = [
+        text
+        for text in script_texts(_CALL.sub("", re.sub(r"/\*.*?\*/", "", source)))
+        if not _NO_WORDS.search(text)
+    ]
+    assert left == []
 
 
 def test_a_compiled_catalog_is_what_django_loads():
