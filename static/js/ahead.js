@@ -104,12 +104,21 @@
     body.set("known", [...parts.keys()].join(","));
     return true;
   };
+  // What has arrived doesn't come again, though the server's last order had it still.
+  const answered = new Set();
+  const sent = (key) => {
+    const id = key.split("-")[1];
+    answered.add(id);
+    order = order.filter((one) => one !== id);
+    parts.delete(id);
+    keep();
+  };
   const received = async (found) => {
     if (found.go) {
       location.assign(found.go);
       return;
     }
-    order = found.order.map(String);
+    order = found.order.map(String).filter((id) => !answered.has(id));
     Object.entries(found.parts).forEach(([id, html]) => parts.set(id, html));
     [...parts.keys()].forEach((id) => order.includes(id) || parts.delete(id));
     ({ live } = found);
@@ -309,7 +318,7 @@
     forget();
     later();
   });
-  window.touchstoneAhead = { follow, ask, received };
+  window.touchstoneAhead = { follow, ask, received, sent };
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
   else begin();
 })();

@@ -152,6 +152,7 @@
     if (!response.ok || !isOurs(response)) return response.ok ? 0 : response.status;
     const found = response.status === 200 ? await response.json() : null;
     store.remove(key);
+    window.touchstoneAhead?.sent(key);
     if (found) await window.touchstoneAhead?.received(found);
     return 200;
   };

@@ -90,6 +90,27 @@ def test_the_next_item_is_shown_before_the_answer_has_arrived(page: Page, live_s
     expect(page.locator("[data-work-said]")).to_contain_text("Next item")
 
 
+def test_what_was_sent_alone_is_not_shown_again(page: Page, live_server, ahead_study):
+    """The site is slow: three answers wait, and of the first of these two the server says no new order."""
+    begin(page, live_server, ahead_study)
+    held = []
+    page.route(re.compile(r"/work/\d+/$"), lambda route: held.append(route))
+    with page.expect_request(re.compile(r"/work/\d+/$")):
+        given = [answer(page, "a")]
+    given += [answer(page, "a"), answer(page, "a")]
+    with page.expect_request(re.compile(r"/work/\d+/$")) as second:
+        held[0].continue_()
+    assert "alone=1" in second.value.post_data
+    with page.expect_request(re.compile(r"/work/\d+/$")) as third:
+        held[1].continue_()
+    assert "ahead=1" in third.value.post_data
+    given.append(answer(page, "a"))
+    assert shown(page) not in given
+    page.unroute(re.compile(r"/work/\d+/$"))
+    expect(page.locator(".progress-label")).to_have_text("4 of 9")
+    assert list(Label.objects.order_by("pk").values_list("assignment", flat=True)) == given
+
+
 def test_everything_is_answered_once_and_in_order(page: Page, live_server, ahead_study):
     person = begin(page, live_server, ahead_study)
     asked = []
