@@ -13,8 +13,8 @@ cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that th
 claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
 open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the
     16 people reach (`open_loop_pairs_per_s`), from when each is due.
-ahead_p50_ms, ahead_p99_ms, ahead_cpu_ms_per_pair : the same 16 people where three items are fetched ahead: a submit brings
-    the item that comes three later, while the next one is on the screen; one in five is sent alone before it.
+ahead_p50_ms, ahead_p99_ms, ahead_cpu_ms_per_pair : the same 16 people where three items are fetched ahead: a submit
+    brings the item that comes three later, while the next one is on the screen; one in five is sent alone before it.
 potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times
     as many pairs ours does.
 growth_1e4_to_1e6 : time of a claim in a study of 1,000,000 items over that in one of 10,000, half of each labelled.
