@@ -81,6 +81,7 @@
   const draw = () => {
     if (!field()) return;
     const all = placed();
+    if (marks.length) document.querySelector("[data-mark-missing]")?.remove();
     passages().paintMarks(all.map((mark) => ({ ...mark, reason: mark.reason.split(":", 1)[0] })));
     for (const section of document.querySelectorAll("[data-marked]")) {
       const own = all.filter((mark) => String(mark.response) === section.dataset.marked);
@@ -381,7 +382,12 @@
       if (!form || !field()?.hasAttribute("data-required") || marks.length || !form.contains(field())) return;
       event.preventDefault();
       event.stopImmediatePropagation();
-      window.touchstoneAnswers.of(form)?.tell("local", gettext("Mark at least one passage first: select text, or press Shift E"));
+      // In a line of its own: that of the draft is soon another.
+      document.querySelector("[data-mark-missing]")?.remove();
+      const missing = element("p", "field-error", gettext("Mark at least one passage first: select text, or press Shift E"));
+      missing.dataset.markMissing = "";
+      missing.setAttribute("role", "alert");
+      document.querySelector(".answer-bar-notes")?.prepend(missing);
       document.querySelectorAll("[data-marked]").forEach((section) => section.toggleAttribute("data-missing", true));
     },
     { capture: true },

@@ -296,10 +296,11 @@ def test_a_required_mark_is_asked_for_before_it_is_sent(live_server, page: Page)
     open_long(page, live_server, at_work(evidence="required"))
     press(page, "a")
     page.get_by_role("button", name="Submit").click()
-    expect(page.locator("[data-draft-state]")).to_contain_text("Mark at least one passage first")
+    expect(page.get_by_role("alert")).to_contain_text("Mark at least one passage first")
     expect(page.locator(".progress-label")).to_have_text("0 of 2")
     select(page, 0, "again")
     bar(page).get_by_role("button", name="Bad").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
     submit(page)
     assert len(stored()) == 1
 
