@@ -94,16 +94,21 @@ def test_what_was_sent_alone_is_not_shown_again(page: Page, live_server, ahead_s
     """The site is slow: three answers wait, and of the first of these two the server says no new order."""
     begin(page, live_server, ahead_study)
     held = []
+
+    def wait_for(n: int) -> str:
+        """What the n-th request says that the page is made to wait for."""
+        while len(held) < n:
+            page.wait_for_timeout(20)  # lets the route be told of it
+        return held[n - 1].request.post_data
+
     page.route(re.compile(r"/work/\d+/$"), lambda route: held.append(route))
-    with page.expect_request(re.compile(r"/work/\d+/$")):
-        given = [answer(page, "a")]
+    given = [answer(page, "a")]
+    wait_for(1)
     given += [answer(page, "a"), answer(page, "a")]
-    with page.expect_request(re.compile(r"/work/\d+/$")) as second:
-        held[0].continue_()
-    assert "alone=1" in second.value.post_data
-    with page.expect_request(re.compile(r"/work/\d+/$")) as third:
-        held[1].continue_()
-    assert "ahead=1" in third.value.post_data
+    held[0].continue_()
+    assert "alone=1" in wait_for(2)
+    held[1].continue_()
+    assert "ahead=1" in wait_for(3)
     given.append(answer(page, "a"))
     assert shown(page) not in given
     page.unroute(re.compile(r"/work/\d+/$"))
