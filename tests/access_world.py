@@ -151,7 +151,7 @@ class World:
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges", "file": "csv", "digest": shown.digest, "response": 0, "number": 1,
-            "before": 1, "now": 1, "document": "zip",
+            "before": 1, "now": 1, "document": "zip", "code": "ar", "shown": "join",
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip

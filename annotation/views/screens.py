@@ -90,12 +90,12 @@ def screens(request: ResearcherRequest) -> HttpResponse:
 
 
 @researcher_page
-def screen(request: ResearcherRequest, code: str, name: str) -> HttpResponse:
+def screen(request: ResearcherRequest, code: str, shown: str) -> HttpResponse:
     """One screen in one language."""
-    if name not in SCREENS or not language_known(code):
+    if shown not in SCREENS or not language_known(code):
         raise Http404("There is no such screen.")
     language_use(request, code)
-    one = SCREENS[name]
+    one = SCREENS[shown]
     study = _study(**one.rules)
     person = Enrollment(
         **{

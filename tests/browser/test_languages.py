@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, ViewportSize
 
-from annotation.models import Annotator, Study
+from annotation.models import Annotator, Instruction, Study
 from annotation.views.screens import SCREENS
 from tests.annotation.factories import dataset_make, enrollment_make, study_make, user_make
 from tests.browser.conftest import DESKTOP, assert_no_sideways_scroll, log_in
@@ -74,6 +74,7 @@ def test_the_work_of_pairs_fits_at_360_pixels(live_server, new_context, code):
 
 def at_work_in_arabic(live_server, page: Page) -> Study:
     study = study_make(dataset=dataset_make(pairs=2), language="ar", preference_points=7)
+    Instruction.objects.update(text="اشرح لماذا السماء زرقاء.")
     open_work(page, live_server, study)
     return study
 
@@ -97,6 +98,10 @@ def test_an_arabic_page_runs_from_right_to_left(live_server, new_context):
     assert middle_of(page, ".work-bar h1") > middle_of(page, "[data-theme-toggle]")
     label = page.locator("#instruction-label")
     assert label.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    text, label_box = page.locator("#instruction .prose").bounding_box(), label.bounding_box()
+    assert text is not None
+    assert label_box is not None
+    assert abs(text["x"] + text["width"] - label_box["x"] - label_box["width"]) < 2
     assert_no_sideways_scroll(page)
     # The keys are the same, and what they say is Arabic.
     page.keyboard.press("a")
