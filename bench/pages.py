@@ -14,6 +14,10 @@ long_pair_key_ms, long_pair_key_max_ms : of a pair of 20,000 words on a phone of
     four times, from a key to the frame that answers it; median and largest over keys that choose, scroll, go to the
     next section and to the other answer, with the words that differ marked.
 long_pair_ready_ms : there, from the personal link to the item on the screen.
+long_pair_mark_ms, long_pair_mark_max_ms : there, where the study asks for evidence, of the keys that begin to mark, move
+    and extend what is marked.
+trace_kb, trace_ms : the page of a trace with 500 steps, reloaded: the document, uncompressed, and from the request to
+    DOMContentLoaded; the median.
 """
 
 from __future__ import annotations
@@ -46,6 +50,8 @@ SUBMIT = """() => new Promise((resolve) => {
 LONG_WORDS = 10_000  # of each answer of the pair
 SLOWED = 4
 # Each key twice at least; letters that choose come with those that read.
+TRACE_STEPS = 500
+MARK_KEYS = ("Shift+E", *("ArrowDown", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown") * 3)
 LONG_KEYS = ("a", "PageDown", "j", "n", "b", "ArrowDown", "k", "n", "t", "PageDown", "j", "n") * 2
 # Runs in the page: from each key to the frame that was painted after it.
 WATCH_KEYS = """() => {
@@ -112,10 +118,13 @@ def run() -> dict[str, float]:
                 _work(browser, address + study.resume_paths[0], submits=WARM_UP)
                 figures = _work(browser, address + study.resume_paths[1], submits=SUBMITS)
                 long = live_study(
-                    postgres.url, items=2, people=2, answer_words=LONG_WORDS, show_differences=True
-                )
+                    *(postgres.url,),
+                    items=2, people=2, answer_words=LONG_WORDS, show_differences=True, evidence="optional",
+                )  # fmt: skip
                 _long_pair(browser, address + long.resume_paths[0])
                 figures |= _long_pair(browser, address + long.resume_paths[1])
+                traces = live_study(postgres.url, items=1, people=1, steps=TRACE_STEPS)
+                figures |= _trace(browser, address + traces.resume_paths[0])
                 browser.close()
     return figures
 
@@ -136,12 +145,39 @@ def _long_pair(browser: Any, link: str) -> dict[str, float]:
     for key in LONG_KEYS:
         page.keyboard.press(key)
         page.wait_for_timeout(250)
-    times = page.evaluate("window.keyTimes")
+    times = page.evaluate("window.keyTimes.splice(0)")
+    for key in MARK_KEYS:
+        page.keyboard.press(key)
+        page.wait_for_timeout(250)
+    marking = page.evaluate("window.keyTimes")
     context.close()
     return {
+        "long_pair_mark_ms": round(statistics.median(marking), 1),
+        "long_pair_mark_max_ms": round(max(marking), 1),
         "long_pair_key_ms": round(statistics.median(times), 1),
         "long_pair_key_max_ms": round(max(times), 1),
         "long_pair_ready_ms": round(ready, 0),
+    }
+
+
+def _trace(browser: Any, link: str) -> dict[str, float]:
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.goto(link)
+    seen = []
+    for _ in range(7):
+        page.reload()
+        seen.append(
+            page.evaluate(
+                """() => {
+                    const [{ domContentLoadedEventEnd, decodedBodySize }] = performance.getEntriesByType("navigation");
+                    return [domContentLoadedEventEnd, decodedBodySize];
+                }"""
+            )
+        )
+    page.context.close()
+    return {
+        "trace_kb": round(seen[-1][1] / 1000, 1),
+        "trace_ms": round(statistics.median(took for took, _ in seen[2:]), 1),
     }
 
 

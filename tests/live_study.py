@@ -9,13 +9,18 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from tests.live_site import ROOT
+
+if TYPE_CHECKING:
+    from annotation.models import Study
 
 BATCH = 2000
 WORDS = [
@@ -43,13 +48,19 @@ class LiveStudy:
 
 
 def live_study(
-    database_url: str, *, items: int, people: int, answer_words: int = ANSWER_WORDS, **rules: Any
+    database_url: str,
+    *,
+    items: int,
+    people: int,
+    answer_words: int = ANSWER_WORDS,
+    steps: int = 0,
+    **rules: Any,
 ) -> LiveStudy:
-    """An open study of pairs, with people who are at its work."""
+    """An open study of pairs, or of the first wrong step of traces of so many steps, with people at its work."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "tests.live_study", "--items", str(items), "--people", str(people)),
-            *("--answer-words", str(answer_words), "--rules", json.dumps(rules)),
+            *("--answer-words", str(answer_words), "--steps", str(steps), "--rules", json.dumps(rules)),
         ],
         cwd=ROOT,
         env=os.environ
@@ -114,12 +125,37 @@ def findings(database_url: str, study: int, acknowledged: Iterable[tuple[int | s
     return found
 
 
-def _make(items: int, people: int, answer_words: int, rules: dict[str, Any]) -> LiveStudy:
+def _make(items: int, people: int, answer_words: int, steps: int, rules: dict[str, Any]) -> LiveStudy:
     from django.urls import reverse
 
-    from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
     from annotation.services.studies import statistics_refresh
-    from tests.annotation.factories import annotator_make, enrollment_make, study_make
+    from tests.annotation.factories import annotator_make, enrollment_make
+
+    study = _traces(items, steps, rules) if steps else _pairs(items, answer_words, rules)
+    enrolled = [
+        enrollment_make(study=study, annotator=annotator_make(source=study.slug, external_id=str(k)))
+        for k in range(people)
+    ]
+    paths = [reverse("annotation:resume", args=[person.resume_token]) for person in enrolled]
+    statistics_refresh()
+    return LiveStudy(study.pk, study.slug, paths)
+
+
+def _traces(items: int, steps: int, rules: dict[str, Any]) -> "Study":
+    """Traces whose steps each say a paragraph and get sixty lines from a tool."""
+    from tests.annotation.traces import messages_of, step_row, trace_study
+
+    said, result = "I read the file and compare it with what was asked. " * 10, "a line of a file\n" * 60
+    rows = [
+        step_row(steps, id=f"t{k}", trace=messages_of(steps, said=said, result=result)) for k in range(items)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        return trace_study(Path(folder), *rows, **rules)
+
+
+def _pairs(items: int, answer_words: int, rules: dict[str, Any]) -> "Study":
+    from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
+    from tests.annotation.factories import study_make
 
     words = random.Random(7)
     text = lambda n: " ".join(words.choices(WORDS, k=n))  # noqa: E731
@@ -149,13 +185,7 @@ def _make(items: int, people: int, answer_words: int, rules: dict[str, Any]) -> 
         StudyItem.objects.bulk_create(
             StudyItem(study=study, item=row, position=row.position, overlap=study.overlap) for row in rows
         )
-    enrolled = [
-        enrollment_make(study=study, annotator=annotator_make(source=study.slug, external_id=str(k)))
-        for k in range(people)
-    ]
-    paths = [reverse("annotation:resume", args=[person.resume_token]) for person in enrolled]
-    statistics_refresh()
-    return LiveStudy(study.pk, study.slug, paths)
+    return study
 
 
 def main() -> None:
@@ -163,14 +193,14 @@ def main() -> None:
     parser.add_argument("--items", type=int, required=True)
     parser.add_argument("--people", type=int, required=True)
     parser.add_argument("--answer-words", type=int, default=ANSWER_WORDS)
+    parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--rules", type=json.loads, default={})
     arguments = parser.parse_args()
     import django
 
     django.setup()
-    sys.stdout.write(
-        json.dumps(vars(_make(arguments.items, arguments.people, arguments.answer_words, arguments.rules)))
-    )
+    made = _make(arguments.items, arguments.people, arguments.answer_words, arguments.steps, arguments.rules)
+    sys.stdout.write(json.dumps(vars(made)))
 
 
 if __name__ == "__main__":
