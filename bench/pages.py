@@ -14,8 +14,8 @@ long_pair_key_ms, long_pair_key_max_ms : of a pair of 20,000 words on a phone of
     four times, from a key to the frame that answers it; median and largest over keys that choose, scroll, go to the
     next section and to the other answer, with the words that differ marked.
 long_pair_ready_ms : there, from the personal link to the item on the screen.
-long_pair_mark_ms, long_pair_mark_max_ms : there, where the study asks for evidence, of the keys that begin to mark, move
-    and extend what is marked.
+long_pair_mark_ms, long_pair_mark_max_ms : there, where the study asks for evidence, of the keys that begin to mark,
+    move and extend what is marked.
 trace_kb, trace_ms : the page of a trace with 500 steps, reloaded: the document, uncompressed, and from the request to
     DOMContentLoaded; the median.
 """
