@@ -24,6 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 TIMEOUT = 30
 PAUSE_AFTER_FAILURE = 0.05
+ENTRY_SECONDS = 60.0
 GIVE_UP_AFTER = 60  # seconds in which nobody got an answer through
 REDIRECTS = 6
 NEXT_FORM = re.compile(rb'(?:action|hx-post)="(/s/[\w-]+/work/(\d+)/)"')
@@ -369,8 +370,9 @@ async def _run(
 
 
 async def entered(person: Person, log: Log) -> None:
-    """Let the person come to an item; raises `RuntimeError` when they do not after many attempts."""
-    for _ in range(100):
+    """Let the person come to an item; raises `RuntimeError` when they do not for long, as after a server's death."""
+    until = time.monotonic() + ENTRY_SECONDS
+    while time.monotonic() < until:
         with contextlib.suppress(*FAILURES):
             if await person.enter():
                 return

@@ -92,7 +92,7 @@ def test_no_address_knows_of_it(tmp_path: Path) -> None:
 
     if others:  # a page that says the time answers otherwise without it too
         world.parts, world.rows, world.checklists = parts, known_rows, checklists
-        staged_remove(StagedImport.objects.get())
+        staged_remove(StagedImport.objects.get(dataset=staged))
         later = answers(world)
         assert [key for key in others if later[key] == before[key]] == []
 

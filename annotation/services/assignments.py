@@ -210,7 +210,8 @@ def assignment_submit(
     """Record an answer, given in the order in which the responses were shown. Idempotent: one label an
     assignment.
 
-    `wall_ms` is how long the item was shown, as the browser tells it: read where it was fetched ahead.
+    `wall_ms` is how long the item was shown: of one fetched ahead as the browser tells it, else by the server's clock
+    unless the caller, who is no browser, says it.
 
     Raises `LabelValueError` when the value does not fit, and nothing else for what a person did: an answer is
     never lost, only counted or not. The answer to a hidden check is scored, and what follows from it follows here.
@@ -301,12 +302,13 @@ def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
 
 
 def _wall_ms(lease: Assignment, told: int | None, now: datetime) -> int | None:
-    """From being given the item to its answer by the server's clock. What was fetched ahead was shown later than it was
-    given: of that the browser tells the time, which is no longer than the server's. Where it doesn't, it's unknown.
+    """From being given the item to its answer by the server's clock, unless the caller knows better. What was fetched
+    ahead was shown later than it was given: of that the browser tells the time, which is no longer than the server's.
+    Where it doesn't, it's unknown.
     """
     ours = _milliseconds(now - lease.leased_at)
     if not lease.ahead:
-        return ours
+        return ours if told is None else told
     return None if told is None else min(told, ours)
 
 

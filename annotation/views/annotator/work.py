@@ -234,7 +234,9 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     try:
-        submission = assignment_submit(assignment=found, wall_ms=form.wall_time, **form.answer)
+        submission = assignment_submit(
+            assignment=found, wall_ms=form.wall_time if found.ahead else None, **form.answer
+        )
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     told = TOLD.get(submission.outcome)

@@ -148,7 +148,7 @@ class TestExports:
         assert [row["part_system"] for row in rows] == [rows[0]["systems"][1], rows[0]["systems"][0], None]
 
     def test_they_are_read_back(self, study, tmp_path):
-        from annotation.importers.generic import read_label_rows
+        from annotation.importers import read_label_rows
 
         (row,) = map(json.loads, self.rows(study).splitlines())
         file = jsonl(tmp_path / "x.jsonl", {name: row[name] for name in ("item", "annotator", "value")})
