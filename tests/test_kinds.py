@@ -54,6 +54,7 @@ def places() -> Counter[str]:
                     (
                         *("annotation/kinds/", "annotation/peers/", "metaeval/stats/", "metaeval/papers/"),
                         "annotation/importers/healthbench.py",
+                        "annotation/views/screens.py",  # an example of each
                         "judges/services/published_files.py",
                     )
                 )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from annotation.kinds import PAIRWISE
 from annotation.models import (
     Assignment,
     AssignmentState,
@@ -95,7 +94,7 @@ def _says(enrollment: Enrollment, text: str) -> Q:
         Q(comment__icontains=text)
         | (
             _picked(text)
-            if enrollment.study.kind == PAIRWISE.name
+            if enrollment.study.kind_info.presented
             else Q(said__icontains=text) | Q(said__icontains=written)
         )
     )

@@ -36,6 +36,8 @@ CUT = """() => [...document.querySelectorAll(".answer-bar *, .topbar *, .btn, .c
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
   .filter((one) => !one.matches(".visually-hidden, .visually-hidden *, select, textarea"))
   .filter((one) => getComputedStyle(one).overflow !== "visible")
+  // What is shortened to whole lines on purpose, and opens.
+  .filter((one) => ["none", ""].includes(getComputedStyle(one).webkitLineClamp))
   .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 2)
   .map((one) => `${one.className}: ${one.textContent.trim().slice(0, 40)}`)"""
 
