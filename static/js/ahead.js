@@ -34,7 +34,7 @@
 
   // --- showing ---------------------------------------------------------------------------------------------------------
   const token = () => document.querySelector("[name=csrfmiddlewaretoken]")?.value;
-  let isOurs = false; // what is shown just now was put there by this file
+  let isOurs = false; // this file is swapping an item in
   const show = (id) => {
     const current = token();
     isOurs = true;
@@ -65,7 +65,7 @@
     const [next] = ready();
     if (!next) return false;
     show(next);
-    // What was answered just now can be changed once the server has it; what was answered before is no longer "previous".
+    // The server's link leads to the answer before this one. It says the new link once it has this one.
     document.querySelector('#work [data-live="undo"] a')?.remove();
     return true;
   };
@@ -222,7 +222,7 @@
   };
 
   // --- what the page says ----------------------------------------------------------------------------------------------
-    const waiting = () => window.touchstoneWork.others().length + (window.touchstoneAnswers.of(form())?.waiting ? 1 : 0);
+  const waiting = () => window.touchstoneWork.others().length + (window.touchstoneAnswers.of(form())?.waiting ? 1 : 0);
   const words = () => {
     const n = ready().length;
     const left = waiting();
