@@ -5,6 +5,7 @@ sockets in a scratch directory, so nothing on the machine is needed and nothing 
 """
 
 import atexit
+import fcntl
 import logging
 import os
 import shutil
@@ -127,8 +128,13 @@ def chromium_executable() -> str | None:
 
 
 def install_shell() -> None:
-    """Install Debian's package where we may."""
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    """Install Debian's package where we may: one worker does, and the others wait for it."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    with (run_directory() / "install.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # apt-get of a second one fails at once: the first holds dpkg's lock
+        if shutil.which(SHELL):
+            return
         for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", SHELL]):
             subprocess.run(
                 ["apt-get", *command], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL

@@ -30,6 +30,7 @@ EXPORTED = (
         "subset",
     ),
     *("kind", "annotator", "is_simulated", "value", "choice", "strength", "grade", "both_bad", "reasonable"),
+    *("dimensions", "reasons", "reason_words", "evidence"),
     *(
         "chosen_system",
         "systems",
@@ -42,13 +43,22 @@ EXPORTED = (
     *("active_ms", "wall_ms", "probability", "created_at", "role", "check_score", *NOT_COUNTED),
     *("annotator_source", "annotator_external_id", "source"),
 )
-"""The columns of an export of labels; of rubrics there are more, by criterion."""
+"""The columns of an export of labels; of rubrics there are more, by criterion, and of pairs by dimension."""
 MARK = "label_id"
 FLAGS = {"true": True, "false": False}
-BY_CRITERION = ("rating.", "not_applicable.")
-_JSON = ("evidence", "reasonable", "systems", "adjudicated", "shown_order")
+BY_PART = ("rating.", "not_applicable.", "dimension.", "dimension_grade.")
+_JSON = (
+    "evidence",
+    "reasonable",
+    "dimensions",
+    "reasons",
+    "reason_words",
+    "systems",
+    "adjudicated",
+    "shown_order",
+)
 _COLUMNS = ColumnTypes(
-    known=lambda name: name in FIELDS or name in EXPORTED or name.startswith(BY_CRITERION),
+    known=lambda name: name in FIELDS or name in EXPORTED or name.startswith(BY_PART),
     names=FIELDS,
     required=("item", "annotator", "value"),
     json=lambda name: name in _JSON,

@@ -76,6 +76,7 @@ def label_make(
         "guidelines_version": study.guidelines_version,
         "active_ms": 20_000,
         "wall_ms": 60_000,
+        "value": {"choice": choice},
     }
     label = Label.objects.create(
         item=item,
@@ -83,7 +84,6 @@ def label_make(
         study=study,
         assignment=assignment,
         kind="pairwise",
-        value={"choice": choice},
         choice=choice,
         **(rules | fields),
     )

@@ -96,7 +96,9 @@ def kind_label_make(
 ) -> Label:
     """A label of any kind through an assignment, with the counters of its place and its person."""
     if study.kind == Kind.PAIRWISE:
-        return label_make(study=study, item=item, choice=value["choice"], annotator=annotator, **fields)
+        return label_make(
+            study=study, item=item, choice=value["choice"], value=value, annotator=annotator, **fields
+        )
 
     people = {"annotator": annotator} if annotator else {}
     enrollment = study.enrollments.filter(**people).first() if annotator else None

@@ -21,7 +21,7 @@ PAGE = """{% extends "base_annotator.html" %}{% load static touchstone %}
 {% block main %}<form method="post" data-annotate data-once data-assignment="{{ kind }}">{% csrf_token %}
 <input type="hidden" name="active_ms" value="0"><input type="hidden" name="wall_ms" value="0">
 <main id="main" class="page work" tabindex="-1">
-{% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
+{% if error and not error.is_at_part %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
 {% if read %}<section class="card card-body" id="read"><h2>Read</h2><pre>{{ read }}</pre>
 {% include "annotation/annotator/kinds/answer.html" with value_fields=fields %}</section>{% endif %}
 {% include body %}</main>{% include bar %}</form>{% endblock %}"""

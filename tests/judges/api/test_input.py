@@ -33,13 +33,13 @@ def sweep():
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("sweeps/", '{"name": "x", "datasets": ["\\ud800"]}', "cannot be stored"),
-        ("sweeps/", '{"name": "x", "datasets": ["a\\u0000b"]}', "cannot be stored"),
-        ("judges/", '{"strategy": "vanilla", "endpoint": "\\udfff"}', "cannot be stored"),
-        ("judges/", '{"\\ud800": 1}', "cannot be stored"),
+        ("sweeps/", '{"name": "x", "datasets": ["\\ud800"]}', "found a lone surrogate"),
+        ("sweeps/", '{"name": "x", "datasets": ["a\\u0000b"]}', "found the character NUL"),
+        ("judges/", '{"strategy": "vanilla", "endpoint": "\\udfff"}', "found a lone surrogate"),
+        ("judges/", '{"\\ud800": 1}', "found a lone surrogate"),
         ("judges/", "[" * 100_000 + "]" * 100_000, "Not JSON"),
         ("judges/", '{"notes": "' + "x" * 1_000_000 + '"}', "Larger than 1,000,000 bytes"),
-        ("judges/", '{"notes": NaN}', "NaN is no number"),
+        ("judges/", '{"notes": NaN}', "NaN, which isn't JSON"),
         ("judges/", "5", "Expected a JSON object"),
         ("judges/", MODEL + ', "model": "' + "m" * 300 + '"}', "at most 200 characters"),
         ("judges/", MODEL + ', "model": "m", "prompt": 5}', "judge"),

@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.importers import fields, read_generic
+from annotation.importers import fields, labels, read_generic
 from annotation.models import Dataset, Item, Kind, Label
 from annotation.services.datasets import dataset_import
+from annotation.services.exports import label_columns
 from annotation.services.item_exports import items_table
 from judges.models import Judgment
 from judges.services.exports import (
@@ -159,6 +160,31 @@ def test_a_csv_file_of_items_has_the_columns_that_its_reader_knows():
     assert tuple(column.name for column in items_table(Item.objects.none()).columns) == fields.EXPORTED
 
 
+def test_the_reader_of_labels_knows_each_column_of_an_export():
+    columns = {column.name for column in label_columns(identify=True)}
+    assert columns == set(labels.EXPORTED)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_labels_with_dimensions_and_reasons_can_be_imported_again(format, tmp_path):
+    study = kind_study_make(
+        Kind.PAIRWISE,
+        items=2,
+        dimensions=[{"key": "all", "name": "Overall", "overall": True}, {"key": "style", "name": "Style"}],
+        reasons=[{"key": "long", "words": "Too long"}],
+    )
+    said = {"choice": 1, "dimensions": {"style": {"choice": 2, "strength": "much"}}, "reasons": ["long"]}
+    for item in study.dataset.items.order_by("position"):
+        kind_label_make(study, item, said)
+    paths = {what: tmp_path / f"{what}.{format}" for what in ("items", "labels")}
+    for what, path in paths.items():
+        path.write_bytes(exported(ExportSubject(study.dataset), what, format))
+    dataset_import(bundle=read_generic(paths["items"]), name="again")
+    call_command("import_labels", str(paths["labels"]), dataset="again", stdout=StringIO())
+    assert stored("again") == stored(study.dataset.name)
+    assert [value for _, _, value in stored("again")] == [said, said]
+
+
 @pytest.mark.parametrize("kind", list(VALUES))
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_labels_of_every_kind_can_be_imported_again(kind, format, tmp_path):
@@ -168,9 +194,9 @@ def test_labels_of_every_kind_can_be_imported_again(kind, format, tmp_path):
     said = dict(VALUES[kind])
     if kind in (Kind.RUBRIC, Kind.CLASSIFICATION):
         said["reasonable"] = {"helpful": [3, 4]} if kind == Kind.RUBRIC else ["format", "tone"]
-    labels = [kind_label_make(study, item, said) for item in (first, second, second)]
-    labels[1].annotator.is_simulated = True
-    labels[1].annotator.save()
+    made = [kind_label_make(study, item, said) for item in (first, second, second)]
+    made[1].annotator.is_simulated = True
+    made[1].annotator.save()
     paths = {what: tmp_path / f"{what}.{format}" for what in ("items", "labels")}
     for what, path in paths.items():
         path.write_bytes(exported(ExportSubject(study.dataset), what, format))
