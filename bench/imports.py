@@ -12,6 +12,9 @@ minutes_1m_extrapolated, minutes_1m_extrapolated_sqlite : in their place where f
     second half goes on to a million.
 growth, growth_sqlite : the time for an item in the second half of the file, by that in the first half.
 peak_mb, peak_mb_sqlite : the most memory of the command (to reach: 600), at the size that was measured.
+limit_minutes : minutes that PostgreSQL itself takes for the same rows, by COPY from files into the same tables with
+    their indexes and foreign keys, one after another: what no reader and no client can be quicker than.
+times_limit : the first import by that.
 processor_seconds, processor_seconds_sqlite : of the command; the server of PostgreSQL has its own.
 again_seconds, again_seconds_sqlite : the same file once more, which says "unchanged" (to reach: 60).
 """
@@ -34,6 +37,11 @@ TOLD = 10_000
 READ = re.compile(r"([\d,]+) rows$")
 ROOT = Path(__file__).resolve().parent.parent
 MILLION = 1_000_000
+TABLES = (
+    *("annotation_dataset", "annotation_annotator", "annotation_instruction", "annotation_response"),
+    *("annotation_item", "annotation_itemresponse", "annotation_label"),
+)
+"""In the order of their foreign keys."""
 
 
 def run(*, quick: bool = False, size: int = 0) -> dict[str, float]:
@@ -59,7 +67,41 @@ def run(*, quick: bool = False, size: int = 0) -> dict[str, float]:
             found |= {
                 f"{key}{name}": value for key, value in _measured(url, Path(folder), file, items).items()
             }
+            if not name:
+                found["limit_minutes"] = _copied(url, Path(folder)) / 60
+        taken = found.get("minutes_1m")
+        if taken is not None:
+            found["times_limit"] = taken / found["limit_minutes"]
     return found
+
+
+def _copied(url: str, folder: Path) -> float:
+    """Seconds for the rows of the import by COPY from files into the same tables of an empty database."""
+    import psycopg
+
+    server, _, name = url.partition("?")[0].rpartition("/")
+    with psycopg.connect(url, autocommit=True) as connection:
+        for table in TABLES:
+            statement = f"COPY {table} TO STDOUT (FORMAT BINARY)"
+            with (
+                (folder / table).open("wb") as out,
+                connection.cursor() as cursor,
+                cursor.copy(statement) as copy,
+            ):
+                out.writelines(copy)
+        connection.execute("CREATE DATABASE copied")
+    again = url.replace(f"{server}/{name}", f"{server}/copied", 1)
+    _command(_environment(again, folder), "migrate", "-v0")
+    began = time.perf_counter()
+    with psycopg.connect(again) as connection, connection.cursor() as cursor:
+        for table in TABLES:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            statement = f"COPY {table} FROM STDIN (FORMAT BINARY)"
+            with (folder / table).open("rb") as rows, cursor.copy(statement) as copy:
+                while part := rows.read(1 << 18):
+                    copy.write(part)
+            connection.commit()
+    return time.perf_counter() - began
 
 
 def _write(file: Path, items: int) -> None:
@@ -79,13 +121,7 @@ def _write(file: Path, items: int) -> None:
 
 
 def _measured(url: str, folder: Path, file: Path, items: int) -> dict[str, float]:
-    environment = os.environ | {
-        "DATABASE_URL": url,
-        "TOUCHSTONE_VAR": str(folder),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "LOG_LEVEL": "ERROR",
-        "DATABASE_POOL_SIZE": "0",
-    }
+    environment = _environment(url, folder)
     _command(environment, "migrate", "-v0")
     first = _import(environment, file)
     if f"{items:,} items" not in first.said or "Created." not in first.said:
@@ -101,6 +137,16 @@ def _measured(url: str, folder: Path, file: Path, items: int) -> dict[str, float
         "peak_mb": first.peak,
         "processor_seconds": first.processor,
         "again_seconds": again.seconds,
+    }
+
+
+def _environment(url: str, folder: Path) -> dict[str, str]:
+    return os.environ | {
+        "DATABASE_URL": url,
+        "TOUCHSTONE_VAR": str(folder),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "LOG_LEVEL": "ERROR",
+        "DATABASE_POOL_SIZE": "0",
     }
 
 
