@@ -11,6 +11,8 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         import annotation.services.webhook_events  # noqa: F401  (makes its events known)
+        from annotation.services.audit import audit_begin
 
         hide_tokens()
+        audit_begin()
         wording.use(gettext, ngettext)

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.views import (
+    audit,
     exports,
     images,
     passwords,
@@ -142,6 +143,8 @@ pages = [
         researcher_people.person_act,
         name="study-person-act",
     ),
+    path("audit/", audit.audit_log, name="audit"),
+    path("audit/<slug:format>/", audit.audit_export, name="audit-export"),
     path("studies/<slug:slug>/adjudicate/", researcher_adjudication.adjudicate_next, name="study-adjudicate"),
     path(
         "studies/<slug:slug>/adjudicate/<row:item_id>/",

@@ -1,6 +1,7 @@
 """The tables of the annotation half: datasets and items, studies, people, assignments and labels."""
 
 from annotation.models.accounts import Account
+from annotation.models.audit import AuditEvent
 from annotation.models.datasets import (
     Aspect,
     Criterion,

@@ -16,6 +16,7 @@ from annotation.domain.errors import EntryRefusedError
 from annotation.entry import PLATFORMS, platform_find
 from annotation.entry.base import LEFT, Arrival, Outcome, Platform, SubmissionStatus
 from annotation.models import Annotator, Enrollment, PlatformLink, Stage, Study
+from annotation.services.audit import audit
 from annotation.services.enrollment import enrollment_start, entry_refusal
 from annotation.services.quality import labels_take_back
 
@@ -62,11 +63,15 @@ def platform_link_save(
 
 def platform_link_close(*, link: PlatformLink, now: datetime | None = None) -> None:
     """Let nobody in by this entry link any more. Who is in stays in, and messages are still heard."""
-    PlatformLink.objects.filter(pk=link.pk, closed_at=None).update(closed_at=now or timezone.now())
+    with transaction.atomic():
+        if PlatformLink.objects.filter(pk=link.pk, closed_at=None).update(closed_at=now or timezone.now()):
+            audit("entry link.closed", link, before={"study_id": link.study_id})
 
 
 def platform_link_reopen(*, link: PlatformLink) -> None:
-    PlatformLink.objects.filter(pk=link.pk).update(closed_at=None)
+    with transaction.atomic():
+        if PlatformLink.objects.filter(pk=link.pk, closed_at__isnull=False).update(closed_at=None):
+            audit("entry link.opened", link, before={"study_id": link.study_id})
 
 
 def parameters_kept(study: Study, extras: Mapping[str, str]) -> dict[str, str]:

@@ -28,6 +28,7 @@ from annotation.models import (
     User,
     WorkRole,
 )
+from annotation.services.audit import audit
 from annotation.services.claims import Overtaken, transaction_retried
 from annotation.services.leases import leases_release
 from web.batches import batched
@@ -312,4 +313,6 @@ def item_report_resolve(*, report: ItemReport, withdraw: bool, now: datetime | N
             StudyItem.objects.filter(pk=report.study_item_id).update(
                 withdrawn_at=Coalesce("withdrawn_at", now), overlap=F("n_open") + F("n_accepted")
             )
+        if settled:
+            audit("item.withdrawn" if withdraw else "item.kept", report.study_item)
     return settled

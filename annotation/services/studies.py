@@ -32,6 +32,7 @@ from annotation.models import (
     User,
 )
 from annotation.selectors.slices import slice_items, study_slice
+from annotation.services.audit import audit
 from annotation.services.sampling import work_draw
 from annotation.services.study_rules import FIXED_ONCE_OPEN, RULES, study_check, study_check_opening
 from web.batches import batched
@@ -293,7 +294,11 @@ def study_close(*, study: Study) -> Study:
 
 
 def _state_set(study: Study, *, to: StudyState, only_from: list[StudyState]) -> Study:
-    changed = Study.objects.filter(pk=study.pk, state__in=only_from).update(state=to)
+    before = study.state
+    with transaction.atomic():
+        changed = Study.objects.filter(pk=study.pk, state__in=only_from).update(state=to)
+        if changed:
+            audit("study.changed", study, before={"state": before}, after={"state": to})
     study.refresh_from_db()
     if not changed and study.state != to:
         raise StudyRuleError("state", f"a study that is {study.state} cannot be {to}")
@@ -319,7 +324,10 @@ def invitation_create(
 
 def invitation_revoke(*, invitation: Invitation, now: datetime | None = None) -> None:
     """Let nobody in by this link any more; who is in stays in."""
-    Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+    with transaction.atomic():
+        standing = Invitation.objects.filter(pk=invitation.pk, revoked_at=None)
+        if standing.update(revoked_at=now or timezone.now()):
+            audit("invitation.revoked", invitation, before={"study_id": invitation.study_id})
 
 
 def studies_close_due(*, now: datetime | None = None) -> int:

@@ -14,6 +14,7 @@ from annotation.domain.errors import AnnotationError
 from annotation.models import TOKEN_SCOPES, ApiToken, User
 from annotation.models.tokens import password_mark
 from annotation.selectors.users import tokens_valid
+from annotation.services.audit import audit
 
 PREFIX = "tst_"
 """So that a token is recognized where it should not be, such as in a commit."""
@@ -96,7 +97,11 @@ def token_use(*, secret: str, now: datetime | None = None) -> ApiToken | None:
 
 def token_revoke(*, token: ApiToken) -> bool:
     """End a token at once; False if it was revoked before."""
-    return bool(ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()))
+    with transaction.atomic():
+        ended = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+        if ended:
+            audit("token.revoked", token)
+    return bool(ended)
 
 
 def _digest(secret: str) -> str:

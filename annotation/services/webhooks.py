@@ -27,6 +27,7 @@ from django.utils.crypto import salted_hmac
 
 from annotation.domain.errors import AnnotationError
 from annotation.models import Delivery, DeliveryAttempt, DeliveryState, User, Webhook
+from annotation.services.audit import audit
 from web.deleting import row_delete
 from web.outgoing import OutgoingError, post_checked, url_check
 
@@ -136,7 +137,9 @@ def webhook_change(
         changes["events"] = _events_checked(events)
     if is_enabled is not None:
         changes |= {"disabled_at": None if is_enabled else timezone.now(), "failing_since": None}
-    Webhook.objects.filter(pk=webhook.pk).update(**changes)
+    with transaction.atomic():
+        Webhook.objects.filter(pk=webhook.pk).update(**changes)
+        audit("webhook.changed", webhook, after=changes)
     webhook.refresh_from_db()
     return webhook
 

@@ -29,6 +29,7 @@ from django.utils import timezone
 from annotation.models import Study, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import may_identify, studies_visible_to
+from annotation.services.audit import audit
 from judges.models import OPEN_EXPORT, ExportJob, ExportState
 from judges.services.exports import (
     ExportError,
@@ -98,6 +99,8 @@ def export_request(
                     requested_by=user, dataset=subject.dataset, study=subject.study, what=what, format=format,
                     options=asdict(options), key=key,
                 )  # fmt: skip
+                how = {"format": format, **asdict(options)}
+                audit(f"{what}.exported", subject.study or subject.dataset, after=how, actor=user)
         except IntegrityError:  # sent twice at once: the other one asked
             job = same.get()
     transaction.on_commit(wakeups_send)

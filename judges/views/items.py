@@ -23,6 +23,7 @@ from annotation.selectors.item_notes import note_get_for
 from annotation.selectors.judged_items import dataset_categories, dataset_kinds, item_find
 from annotation.selectors.overview import reader_of, studies_visible_to
 from annotation.selectors.slices import dataset_parts
+from annotation.services.audit import audit
 from annotation.services.item_exports import items_table
 from annotation.services.item_notes import MAX_NOTE, note_add, note_change, note_delete
 from annotation.services.relabel import adjudication_request, study_again
@@ -177,6 +178,7 @@ def items_export(request: ResearcherRequest, name: str, format: str) -> HttpResp
     except StudyRuleError as refusal:
         messages.error(request, f"Nothing was exported. {refusal.message}")
         return redirect(back)
+    audit("items.exported", dataset, after={"format": format})
     table = items_table(items_of([dataset]), only=items)
     return streamed(table_bytes(table, format), f"{dataset.name}-items.{format}", FORMATS[format])
 

@@ -13,6 +13,7 @@ from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by, datasets_visible_to, items_of
 from annotation.selectors.judged_items import dataset_categories, kinds_ever
 from annotation.selectors.overview import reader_of
+from annotation.services.audit import audit
 from judges.forms.judgment_filters import (
     detail_context,
     filter_from,
@@ -105,5 +106,6 @@ def judgment_export(request: ResearcherRequest, name: str, format: str) -> HttpR
         judge_id = get_object_or_404(judges_visible_to(request.user), pk=number_from(asked) or 0).pk
     table = judgments_table(items_of([dataset]), judge_ids=None if judge_id is None else [judge_id])
     whose = "" if judge_id is None else f"-judge-{judge_id}"
+    audit("judgments.exported", dataset, after={"format": format, "judge": judge_id})
     filename = f"{dataset.name}-judgments{whose}-{timezone.now():%Y%m%d}.{format}"
     return streamed(table_bytes(table, format), filename, FORMATS[format])

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.urls import URLResolver, reverse
 
 from annotation.models import Item
+from annotation.services.studies import study_update
 from judges.backends.mock_server import running_mock_server
 from judges.models import Endpoint, Judgment, Sweep, SweepState
 from judges.services.judges import heuristic_judges_ensure, judge_create
@@ -68,7 +69,7 @@ def admin_stops() -> Iterator[Stop]:
     for number, item in enumerate(Item.objects.filter(dataset=dataset).select_related("instruction")):
         item.instruction.subset = ("Natural", "Adversarial/Neighbor")[number % 2]
         item.instruction.save()
-    study_make(pairs=1, title="Pilot")
+    study = study_make(pairs=1, title="Pilot")
     with running_mock_server() as server:
         endpoint = endpoint_make(server.url, name="local-server", prices={"mock-first": [1, 2]})
         one = judge_make(endpoint, model="mock-first", name="First")
@@ -105,3 +106,5 @@ def admin_stops() -> Iterator[Stop]:
     yield stop("endpoint_delete", engine.pk)
     yield stop("prompttext_prompt", "pairwise", str(prompt))
     yield stop("prompttext_add", query=f"?kind=pairwise&base={prompt}", what="admin-prompt-new")
+    study_update(study=study, overlap=3)
+    yield Stop("admin-audit-log", reverse("annotation:audit"))

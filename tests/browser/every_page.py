@@ -95,6 +95,8 @@ NO_PAGES = {
     "annotation:invitation-revoke": "takes, leads back",
     "annotation:study-pay-export": "a file",
     "annotation:study-export": "a file",
+    "annotation:audit": "for administrators: in `admin_pages`",
+    "annotation:audit-export": "a file",
     "annotation:dataset-export": "a file",
     "annotation:dataset-criteria": "takes, leads back",
     "annotation:dataset-settings": "takes, leads back; shown by `dataset-detail`",

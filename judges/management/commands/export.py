@@ -1,11 +1,13 @@
 """`manage.py export NAME --what WHAT --output FILE`: what the page Export of a dataset or a study exports."""
 
 from argparse import ArgumentParser
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.services.audit import audit
 from annotation.services.exports import SHAPES
 from judges.services.exports import (
     EXPORTABLES,
@@ -49,6 +51,11 @@ class Command(BaseCommand):
             export_check(subject, what, format, given)
             if path.exists() and not options["overwrite"]:
                 raise CommandError(f"{path} exists; choose another name, or --overwrite.")
+            audit(
+                f"{what}.exported",
+                subject.study or subject.dataset,
+                after={"format": format, **asdict(given)},
+            )
             with whole_file(path) as file:
                 notes = export_write(file, subject, what, format, given)
         except (LookupError, ExportError) as error:
