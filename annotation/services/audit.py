@@ -188,8 +188,9 @@ def audited(
         earlier = instance.__dict__.pop(_HELD, None)
         changed = [name for name in names if earlier is not None and earlier[name] != now[name]]
         if changed:
-            said = lambda values: {n: HIDDEN if n in held.secrets else values[n] for n in changed}  # noqa: E731
-            audit(f"{kind}.changed", instance, before=said(earlier), after=said(now))
+            hidden = dict.fromkeys(held.secrets & set(changed), HIDDEN)
+            was, is_now = ({name: values[name] for name in changed} | hidden for values in (earlier, now))
+            audit(f"{kind}.changed", instance, before=was, after=is_now)
 
     def gone(instance: Model, **_: Any) -> None:
         audit(f"{kind}.deleted", instance, before={name: getattr(instance, name) for name in held.fields})
