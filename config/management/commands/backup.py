@@ -20,6 +20,9 @@ class Command(BaseCommand):
         "if BACKUP_KEY, BACKUP_KEY_FILE or --key-file gives a key."
     )
 
+    # A setting that a check warns of is no reason to have no backup.
+    requires_system_checks = []
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "place", nargs="?", type=Path, help="A folder, or the file to make. Default: BACKUPS_DIR (var/backups)."

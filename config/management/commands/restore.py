@@ -20,7 +20,6 @@ class Command(BaseCommand):
     )
     # The database may be empty, or of another version.
     requires_system_checks = []
-    requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="The backup.")

@@ -17,6 +17,9 @@ class Command(BaseCommand):
         "manifest. The site isn't changed."
     )
 
+    # A setting that a check warns of is no reason to have no backup.
+    requires_system_checks = []
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "file", nargs="?", type=Path, help="The backup. Default: the newest in BACKUPS_DIR (var/backups)."
