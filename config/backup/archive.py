@@ -28,7 +28,13 @@ from config.backup.errors import BackupError, DamagedBackupError
 FORMAT = 1
 PART = 8 * 2**20
 """Bytes of a part of the dump: what a backup or a restore has in memory of it."""
-MANIFEST, SECRET, DATABASE, IMAGES, IMPORTS = "manifest.json", "secret_key", "database/", "images/", "imports/"
+MANIFEST, SECRET, DATABASE, IMAGES, IMPORTS = (
+    "manifest.json",
+    "secret_key",
+    "database/",
+    "images/",
+    "imports/",
+)
 _NAME = re.compile(
     r"database/\d{6}|images/([0-9a-f]{2})/\1[0-9a-f]{62}|imports/\w[\w.-]{0,200}|secret_key|manifest\.json",
     re.ASCII,
@@ -123,7 +129,9 @@ class ArchiveWriter:
     """Writes members, one after another; `finish` writes the manifest."""
 
     def __init__(self, sink: ByteSink) -> None:
-        self._tar = tarfile.open(mode="w|", fileobj=cast("IO[bytes]", sink), format=tarfile.PAX_FORMAT)
+        self._tar: Any = tarfile.open(  # noqa: SIM115  (closed by `finish`)
+            mode="w|", fileobj=cast("IO[bytes]", sink), format=tarfile.PAX_FORMAT
+        )
         self.members: list[Member] = []
 
     def add(self, name: str, file: IO[bytes], size: int) -> None:
@@ -251,12 +259,13 @@ class BackupFile:
         source: Any = DecryptingReader(self._file, self._keys) if encrypted else self._file
         try:
             with tarfile.open(mode="r|", fileobj=source) as tar:
+                members: Any = tar
                 while (info := tar.next()) is not None:
                     content = tar.extractfile(info) if info.isreg() else None
                     if content is None or not _NAME.fullmatch(info.name):
                         raise DamagedBackupError(f"{info.name!r} isn't a member of a backup.")
                     yield info.name, info.size, content
-                    tar.members = []  # it would remember each
+                    members.members = []  # it would remember each
             if encrypted:
                 source.read()  # to the end, which says whether the file was cut off there
         except (tarfile.TarError, EOFError) as error:

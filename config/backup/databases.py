@@ -5,8 +5,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from django.db import connection
-
 from config.backup.archive import Manifest, TableContent
 from config.backup.errors import BackupError
 
@@ -17,7 +15,10 @@ BOOKKEEPING = frozenset({"django_migrations", "django_content_type", "auth_permi
 class DatabaseSnapshot(Protocol):
     """A database as it was at one moment, however long it's read."""
 
-    server: str
+    @property
+    def server(self) -> str:
+        """The version of the database, in its own words."""
+        ...
 
     def dump(self) -> Iterator[bytes]:
         """Yield the dump, in pieces."""
@@ -39,7 +40,10 @@ class DatabaseSnapshot(Protocol):
 class SiteDatabase(Protocol):
     """A database that backups are made of and restored into. Its methods raise BackupError."""
 
-    vendor: str
+    @property
+    def vendor(self) -> str:
+        """`sqlite` or `postgresql`."""
+        ...
 
     def size(self) -> int:
         """Return its bytes."""
@@ -67,16 +71,6 @@ class SiteDatabase(Protocol):
     def scratch(self, folder: Path) -> AbstractContextManager["SiteDatabase"]:
         """Make an empty database of the same kind beside this one, which is gone afterwards."""
         ...
-
-
-def site_database() -> SiteDatabase:
-    """Return the site's own database, as the settings have it."""
-    from config.backup.postgres import PostgresDatabase
-    from config.backup.sqlite import SqliteDatabase
-
-    if connection.vendor == "sqlite":
-        return SqliteDatabase(Path(str(connection.settings_dict["NAME"])))
-    return PostgresDatabase.of_django(connection.get_connection_params())
 
 
 def counts_compare(found: Mapping[str, TableContent], manifest: Manifest) -> None:

@@ -76,7 +76,11 @@ class FilesBackup:
         for one in stored_files():
             is_image = one.name.startswith(IMAGES)
             # An image never changes; to touch one only says that it's wanted.
-            if one.path.name in self.images if is_image else self._sizes.get(one.name) == (one.size, one.changed):
+            if (
+                one.path.name in self.images
+                if is_image
+                else self._sizes.get(one.name) == (one.size, one.changed)
+            ):
                 continue
             try:
                 file = one.path.open("rb")

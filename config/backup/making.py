@@ -63,7 +63,9 @@ def scratch_folder() -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError("Another backup, restore or verification of this site is running. Wait for it.") from None
+            raise BackupError(
+                "Another backup, restore or verification of this site is running. Wait for it."
+            ) from None
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         try:

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -96,7 +96,8 @@ def _table_content(connection: Opened, oid: int, table: str) -> TableContent:
     key = sorted((place, name, is_text) for name, place, is_text in columns if place is not None)
     # The order of texts is that of their bytes, whatever the collation of the database.
     order = sql.SQL(", ").join(
-        sql.SQL('{} COLLATE "C"' if is_text else "{}").format(sql.Identifier(name)) for _, name, is_text in key
+        sql.SQL('{} COLLATE "C"' if is_text else "{}").format(sql.Identifier(name))
+        for _, name, is_text in key
     )
     rows = sql.SQL("SELECT {} FROM {} {}").format(
         sql.SQL(", ").join(map(sql.Identifier, names)),
@@ -154,13 +155,17 @@ class PostgresSnapshot:
     def column(self, table: str, column: str) -> Iterator[str]:
         """Yield the different texts in a column of a table; none where there's no such table."""
         if table in {name for _, name in self.connection.execute(_TABLES).fetchall()}:
-            query = sql.SQL("SELECT DISTINCT {} FROM {}").format(sql.Identifier(column), sql.Identifier(table))
+            query = sql.SQL("SELECT DISTINCT {} FROM {}").format(
+                sql.Identifier(column), sql.Identifier(table)
+            )
             for (value,) in self.connection.execute(query):
                 yield str(value)
 
     def migrations(self) -> list[str]:
         """Return the migrations that are applied, as `app.name`."""
-        if not self.connection.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone() == (True,):
+        if not self.connection.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone() == (
+            True,
+        ):
             raise BackupError("This database has no tables yet: there is nothing to back up.")
         rows = self.connection.execute("SELECT app, name FROM django_migrations ORDER BY app, name")
         return sorted(f"{app}.{name}" for app, name in rows)
@@ -176,17 +181,14 @@ class PostgresDatabase:
     """Whether it may be filled and emptied itself, where a scratch database is needed."""
 
     @classmethod
-    def of_django(cls, params: Mapping[str, Any]) -> Self:
-        """Make it of what Django gives to psycopg."""
-        return cls(params)
-
-    @classmethod
     def emptied_at(cls, url: str) -> Self:
         """Make it of a URL, to be a scratch database itself; raises BackupError for what is no URL."""
         try:
             return cls(conninfo_to_dict(url), is_scratch=True)
         except psycopg.Error as error:
-            raise BackupError(f"--scratch-url: expected postgres://..., found another text ({error}).") from None
+            raise BackupError(
+                f"--scratch-url: expected postgres://..., found another text ({error})."
+            ) from None
 
     @contextmanager
     def opened(self) -> Iterator[Opened]:
@@ -224,7 +226,9 @@ class PostgresDatabase:
         """Take a snapshot, which is held as long as the context lasts."""
         with self.opened() as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            row = connection.execute("SELECT pg_export_snapshot(), current_setting('server_version')").fetchone()
+            row = connection.execute(
+                "SELECT pg_export_snapshot(), current_setting('server_version')"
+            ).fetchone()
             assert row is not None
             yield PostgresSnapshot(self, connection, row[0], f"PostgreSQL {row[1]}")
 
@@ -248,14 +252,21 @@ class PostgresDatabase:
             ).fetchone()
             return int(row[0]) if row else 0
 
-    def restore(self, dump: Iterator[bytes], manifest: Manifest, scratch: Path) -> dict[str, TableContent]:
+    def restore(
+        self,
+        dump: Iterator[bytes],
+        manifest: Manifest,
+        scratch: Path,  # noqa: ARG002  (SQLite needs a folder)
+    ) -> dict[str, TableContent]:
         """Drop all that is in the schema and restore the dump, in one transaction with a check of the counts."""
         with self.opened() as connection:
             drops = [statement for _, statement in connection.execute(_DROPS).fetchall()]
             schema = connection.execute("SELECT current_schema()").fetchone()
             programs = programs_for(connection.info.server_version // 10000)
         if schema is None or schema[0] is None:
-            raise BackupError("The database user has no schema to restore into. Create one, or grant its use.")
+            raise BackupError(
+                "The database user has no schema to restore into. Create one, or grant its use."
+            )
         counts = {name: table.rows for name, table in manifest.tables.items()}
         # The script of pg_restore leaves the search path empty.
         check = [f"SET search_path = {_exactly(schema[0])}", _counts_check(counts), "COMMIT"]
@@ -312,14 +323,18 @@ class PostgresDatabase:
                     _ended(process)
                 feeder.join()
             if running.returncode:
-                raise BackupError(f"The restore failed, and nothing was changed: {_last_words(running_errors)}")
+                raise BackupError(
+                    f"The restore failed, and nothing was changed: {_last_words(running_errors)}"
+                )
 
     @contextmanager
     def scratch(self, folder: Path) -> Iterator["PostgresDatabase"]:  # noqa: ARG002  (SQLite needs a folder)
         """Make an empty database on the same server, which is dropped afterwards."""
         if self.is_scratch:
             if full := self.tables_with_rows():
-                raise BackupError(f"The scratch database isn't empty: it has rows in {full[0]}. Name an empty one.")
+                raise BackupError(
+                    f"The scratch database isn't empty: it has rows in {full[0]}. Name an empty one."
+                )
             try:
                 yield self
             finally:
@@ -328,7 +343,9 @@ class PostgresDatabase:
         name = f"touchstone_verify_{secrets.token_hex(6)}"
         with self.opened() as connection:
             try:
-                connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+                connection.execute(
+                    sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
+                )
             except psycopg.errors.InsufficientPrivilege:
                 raise BackupError(
                     "The database user may not create a scratch database. Allow it (ALTER ROLE ... CREATEDB), or name "
@@ -337,8 +354,9 @@ class PostgresDatabase:
             try:
                 yield PostgresDatabase({**self.params, "dbname": name})
             finally:
-                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-
+                connection.execute(
+                    sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+                )
 
     def _empty(self) -> None:
         with self.opened() as connection, connection.transaction():
@@ -369,10 +387,8 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
     """Close its pipes, by which it ends, and wait for it."""
     for pipe in (process.stdout, process.stdin):
         if pipe is not None and not pipe.closed:
-            try:
+            with suppress(BrokenPipeError):
                 pipe.close()
-            except BrokenPipeError:
-                pass
     process.wait()  # indexes of large tables take their time
 
 
@@ -388,7 +404,7 @@ def _statements(statements: list[str]) -> bytes:
 def _counts_check(counts: Mapping[str, int]) -> str:
     """A statement that fails unless each table has so many rows."""
     lines = [
-        f"IF (SELECT count(*) FROM {_exactly(name)}) <> {n} THEN "
+        f"IF (SELECT count(*) FROM {_exactly(name)}) <> {n} THEN "  # noqa: S608  (a name, in quotes)
         f"RAISE EXCEPTION 'table % has other rows than the backup', {_literal(name)}; END IF;"
         for name, n in counts.items()
     ]

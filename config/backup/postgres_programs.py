@@ -94,4 +94,8 @@ def connection_string(params: Mapping[str, Any], **changed: Any) -> str:
 def programs_environment(params: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment of a program: with the password, which other users could read in a command line."""
     password = params.get("password")
-    return {**os.environ, "PGAPPNAME": "touchstone backup", **({"PGPASSWORD": str(password)} if password else {})}
+    return {
+        **os.environ,
+        "PGAPPNAME": "touchstone backup",
+        **({"PGPASSWORD": str(password)} if password else {}),
+    }

@@ -19,8 +19,9 @@ from config.backup.archive import IMAGES, IMPORTS, SECRET, BackupFile, Manifest,
 from config.backup.databases import SiteDatabase, counts_compare
 from config.backup.errors import BackupError
 from config.backup.files import file_write, stored_file_restore, stored_place
-from config.backup.sqlite import VENDOR as SQLITE, SqliteDatabase
 from config.backup.making import LEFT_FREE, application_version, mebibytes_of, scratch_folder
+from config.backup.sqlite import VENDOR as SQLITE
+from config.backup.sqlite import SqliteDatabase
 
 SECRET_FILE = "secret_key"  # noqa: S105  (a name in VAR_DIR)
 _RELEASE = re.compile(r"\d+(?:\.\d+)*")
@@ -88,7 +89,9 @@ def backup_restore(
     return manifest, _compared(tables, manifest)
 
 
-def backup_verify(file: BackupFile, database: SiteDatabase, tell: Tell) -> tuple[Manifest, list[RestoredTable]]:
+def backup_verify(
+    file: BackupFile, database: SiteDatabase, tell: Tell
+) -> tuple[Manifest, list[RestoredTable]]:
     """Restore a backup into a scratch database, and compare counts and content hashes of every table.
 
     Parameters
@@ -137,7 +140,7 @@ def _same_vendor(manifest: Manifest, database: SiteDatabase) -> None:
 
 
 def _fits(manifest: Manifest, database: SiteDatabase) -> bool:
-    """Whether the backup is of an older schema; raises BackupError where it's of another database or a newer version."""
+    """Whether the backup is of an older schema; raises BackupError for another database or a newer version."""
     _same_vendor(manifest, database)
     ours = application_version()
     loader = MigrationLoader(None)

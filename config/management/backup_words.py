@@ -8,11 +8,12 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from config.backup.archive import BackupFile
-from config.backup.databases import site_database
+from config.backup.databases import SiteDatabase
 from config.backup.errors import BackupError
 from config.backup.keys import backup_keys
 from config.backup.postgres import PostgresDatabase
 from config.backup.restoring import RestoredTable, backup_verify
+from config.backup.site import site_database
 
 
 def options_of_keys(parser: ArgumentParser) -> None:
@@ -45,13 +46,15 @@ def tables_say(command: BaseCommand, tables: Sequence[RestoredTable]) -> None:
     for table in full:
         command.stdout.write(f"{table.name:{width}}  {table.in_backup:>13,}  {table.restored:>13,}")
     rows = sum(table.restored for table in tables)
-    command.stdout.write(f"{len(tables):,} tables, {rows:,} rows: counts and hashes equal those of the backup.")
+    command.stdout.write(
+        f"{len(tables):,} tables, {rows:,} rows: counts and hashes equal those of the backup."
+    )
 
 
 def verified_say(command: BaseCommand, path: Path, key_file: Path | None, scratch_url: str = "") -> None:
     """Verify a backup, and print what it holds; raises BackupError where it can't be restored."""
     with BackupFile(path, backup_keys(key_file)) as file:
-        database = PostgresDatabase.emptied_at(scratch_url) if scratch_url else site_database()
+        database: SiteDatabase = PostgresDatabase.emptied_at(scratch_url) if scratch_url else site_database()
         manifest, tables = backup_verify(file, database, command.stdout.write)
     tables_say(command, tables)
     command.stdout.write(f"{path}: verified. The site of {manifest.created_at} (version {manifest.version}).")

@@ -40,8 +40,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write a judge as files of another tool.",
         ),
         "gate": ("metaeval.gate.command:GateCommand", "Say whether a judge may be trusted: for CI."),
-        "backup": ("config.backup.standalone:BackupCommand", "Back up the site, or verify a backup."),
-        "restore": ("config.backup.standalone:RestoreCommand", "Restore a backup of the site."),
+        "backup": ("judges.standalone.commands.site:BackupCommand", "Back up the site, or verify a backup."),
+        "restore": ("judges.standalone.commands.site:RestoreCommand", "Restore a backup of the site."),
     }
 )
 """By name, the class of a subcommand and what it does in a sentence."""

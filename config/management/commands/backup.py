@@ -7,10 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from config.backup.databases import site_database
 from config.backup.keys import backup_keys
 from config.backup.making import backup_make, mebibytes_of
 from config.backup.names import backups_keep, keep_check
+from config.backup.site import site_database
 from config.management.backup_words import options_of_keys, refusals, verified_say
 
 
@@ -25,10 +25,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "place", nargs="?", type=Path, help="A folder, or the file to make. Default: BACKUPS_DIR (var/backups)."
+            "place",
+            nargs="?",
+            type=Path,
+            help="A folder, or the file to make. Default: BACKUPS_DIR (var/backups).",
         )
         parser.add_argument(
-            "--keep", type=int, metavar="N", help="Delete all but the newest N backups of the folder afterwards."
+            "--keep",
+            type=int,
+            metavar="N",
+            help="Delete all but the newest N backups of the folder afterwards.",
         )
         parser.add_argument(
             "--verify", type=Path, metavar="FILE", help="Make none; verify this one as verify_backup does."
@@ -59,7 +65,7 @@ class Command(BaseCommand):
         if not made.encrypted:
             self.stderr.write(
                 self.style.WARNING(
-                    "The backup isn't encrypted, and holds the site's secret key and personal data. Set BACKUP_KEY_FILE."
+                    "The backup isn't encrypted, and holds the secret key and personal data. Set BACKUP_KEY_FILE."
                 )
             )
         rows = sum(table.rows for table in made.manifest.tables.values())

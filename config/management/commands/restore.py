@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from config.backup.archive import BackupFile
-from config.backup.databases import site_database
 from config.backup.keys import backup_keys
 from config.backup.restoring import RestoreOptions, backup_restore
+from config.backup.site import site_database
 from config.management.backup_words import options_of_keys, refusals, tables_say
 
 
@@ -27,7 +27,9 @@ class Command(BaseCommand):
             "--replace", action="store_true", help="Delete what the database holds, if it holds anything."
         )
         parser.add_argument(
-            "--keep-secret", action="store_true", help="Keep this site's secret key where the backup has another one."
+            "--keep-secret",
+            action="store_true",
+            help="Keep this site's secret key where the backup has another one.",
         )
         parser.add_argument(
             "--secret-to", type=Path, metavar="FILE", help="Write the backup's secret key to this file."

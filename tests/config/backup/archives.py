@@ -16,7 +16,9 @@ def manifest_of(path: Path, *keys: bytes) -> Manifest:
 def content_of(path: Path) -> Content:
     """Every member but the manifest."""
     with BackupFile(path, ()) as file:
-        return {member.name: content.read() for member, content in file.members(file.checked(), lambda _: True)}
+        return {
+            member.name: content.read() for member, content in file.members(file.checked(), lambda _: True)
+        }
 
 
 def rewritten(
@@ -33,6 +35,8 @@ def rewritten(
             assert name != MANIFEST
             archive.add_bytes(name, data)
         archive.finish(
-            Manifest(**{name: getattr(changed, name) for name in Manifest.__slots__} | {"members": archive.members})
+            Manifest(
+                **{name: getattr(changed, name) for name in Manifest.__slots__} | {"members": archive.members}
+            )
         )
     return out

@@ -30,16 +30,20 @@ class BackedSite:
 
     def environment(self, **more: str) -> dict[str, str]:
         clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        return clean | {
-            "DATABASE_URL": self.url,
-            "TOUCHSTONE_VAR": str(self.var),
-            "DATABASE_POOL_SIZE": "0",
-            "LOG_LEVEL": "ERROR",
-            "PYTHONPATH": str(ROOT),
-            "PYTHONUNBUFFERED": "1",
-            "POSTGRES_BIN": str(postgres_programs()) if IS_POSTGRES else "",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        } | more
+        return (
+            clean
+            | {
+                "DATABASE_URL": self.url,
+                "TOUCHSTONE_VAR": str(self.var),
+                "DATABASE_POOL_SIZE": "0",
+                "LOG_LEVEL": "ERROR",
+                "PYTHONPATH": str(ROOT),
+                "PYTHONUNBUFFERED": "1",
+                "POSTGRES_BIN": str(postgres_programs()) if IS_POSTGRES else "",
+                "DJANGO_SETTINGS_MODULE": "config.settings",
+            }
+            | more
+        )
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -104,7 +108,9 @@ def site_made(folder: Path, name: str, *, tables: bool = True) -> Iterator[Backe
     template = migrated.TEMPLATE if tables else "template0"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(its_name), sql.Identifier(template))
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(its_name), sql.Identifier(template)
+            )
         )
         try:
             yield BackedSite(server.replace("/postgres?", f"/{its_name}?"), folder / name)

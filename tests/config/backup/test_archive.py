@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from config.backup.archive import DATABASE, FORMAT, MANIFEST, PART, ArchiveWriter, BackupFile, Manifest, TableContent
+from config.backup.archive import (
+    DATABASE,
+    FORMAT,
+    MANIFEST,
+    PART,
+    ArchiveWriter,
+    BackupFile,
+    Manifest,
+    TableContent,
+)
 from config.backup.errors import BackupError, DamagedBackupError
 from tests.config.backup.archives import content_of, manifest_of, rewritten
 
@@ -75,7 +84,7 @@ def test_a_changed_byte_of_any_member_is_refused(backup: Path) -> None:
     for text in (b"picture", b"xxxxx", b"zzzz", b"a,b\n", b"secret\0"):
         place = whole.index(text)
         backup.write_bytes(whole[:place] + b"!" + whole[place + 1 :])
-        with pytest.raises(DamagedBackupError, match="manifest says|can't be read"):
+        with pytest.raises(DamagedBackupError, match=r"manifest says|can't be read"):
             manifest_of(backup)
 
 
@@ -94,7 +103,15 @@ def test_what_changes_after_the_check_is_refused(backup: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "/etc/passwd", "images/ab/../../x", "imports/a/b", "imports/.x", "images/00/" + DIGEST]
+    "name",
+    [
+        "../../etc/passwd",
+        "/etc/passwd",
+        "images/ab/../../x",
+        "imports/a/b",
+        "imports/.x",
+        "images/00/" + DIGEST,
+    ],
 )
 def test_a_member_with_another_name_is_refused(tmp_path: Path, name: str) -> None:
     path = tar_of(tmp_path / "other.tar", (tarfile.TarInfo(name), b"x"))
@@ -121,7 +138,9 @@ def test_a_member_that_the_manifest_lacks_is_refused(tmp_path: Path) -> None:
         manifest_of(tar_of(tmp_path / "more.tar", *members))
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"format": 1}', b'{"format": 1, "tables": 3, "members": []}'])
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b'{"format": 1}', b'{"format": 1, "tables": 3, "members": []}']
+)
 def test_a_manifest_that_is_none_is_refused(data: bytes) -> None:
     with pytest.raises(DamagedBackupError, match="manifest can't be read"):
         Manifest.from_json(data)
@@ -129,7 +148,7 @@ def test_a_manifest_that_is_none_is_refused(data: bytes) -> None:
 
 def test_a_later_form_is_of_a_newer_version(tmp_path: Path) -> None:
     later = replace(PLAIN, format=FORMAT + 1).as_json()
-    with pytest.raises(BackupError, match="format 2, expected 1.*newer"):
+    with pytest.raises(BackupError, match=r"format 2, expected 1.*newer"):
         manifest_of(tar_of(tmp_path / "later.tar", (tarfile.TarInfo(MANIFEST), later)))
 
 

@@ -59,7 +59,9 @@ def test_two_files_with_one_key_have_nothing_in_common() -> None:
     assert one[HEADER:] != other[HEADER:]
 
 
-@pytest.mark.parametrize("cut", [HEADER, HEADER + 5, HEADER + SEALED, HEADER + 2 * SEALED, HEADER + 3 * SEALED, -1])
+@pytest.mark.parametrize(
+    "cut", [HEADER, HEADER + 5, HEADER + SEALED, HEADER + 2 * SEALED, HEADER + 3 * SEALED, -1]
+)
 def test_a_truncated_file_is_refused(content: bytes, cut: int) -> None:
     with pytest.raises(DamagedBackupError, match="isn't authentic"):
         decrypted(encrypted(content)[:cut])

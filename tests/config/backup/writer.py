@@ -4,25 +4,24 @@ After each commit it says what it committed, on a line of JSON.
 """
 
 import json
+import sys
 from io import BytesIO
 from itertools import count
 
 import django
-
-django.setup()
-
 from django.db import transaction
 from PIL import Image
 
-from annotation.models import DatasetImage
-from annotation.services.images import image_folder
-from judges.models import Judgment
-from tests.annotation.cast import label_make
-from tests.annotation.factories import study_make
-from tests.judges.props import judge_make
-
 
 def main() -> None:
+    django.setup()
+    from annotation.models import DatasetImage
+    from annotation.services.images import image_folder
+    from judges.models import Judgment
+    from tests.annotation.cast import label_make
+    from tests.annotation.factories import study_make
+    from tests.judges.props import judge_make
+
     study = study_make(pairs=20, overlap=10_000)
     items = list(study.dataset.items.order_by("position"))
     judge = judge_make()
@@ -40,8 +39,14 @@ def main() -> None:
             DatasetImage.objects.create(
                 dataset=study.dataset, digest=image.digest, width=8, height=8, size=image.size
             )
-        said = {"label": label.pk, "comment": label.comment, "judgment": judgment.pk, "raw": judgment.raw_text}
-        print(json.dumps(said), flush=True)
+        said = {
+            "label": label.pk,
+            "comment": label.comment,
+            "judgment": judgment.pk,
+            "raw": judgment.raw_text,
+        }
+        sys.stdout.write(f"{json.dumps(said)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
