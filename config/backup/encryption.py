@@ -42,7 +42,7 @@ class ByteSink(Protocol):
         ...
 
 
-def keys_read(text: str, origin: str) -> list[bytes]:
+def key_lines_read(text: str, origin: str) -> list[bytes]:
     """Return the keys in a text: 32 bytes each in base64, one a line; empty lines and `#` comments are skipped.
 
     Parameters
@@ -74,9 +74,9 @@ def keys_read(text: str, origin: str) -> list[bytes]:
 
 
 def keys_of_file(path: Path) -> list[bytes]:
-    """Return the keys in a file; raises BackupError where it can't be read, or as `keys_read`."""
+    """Return the keys in a file; raises BackupError where it can't be read, or as `key_lines_read`."""
     try:
-        return keys_read(path.read_text(encoding="utf-8"), str(path))
+        return key_lines_read(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BackupError(f"{path}: the key file can't be read ({error}).") from None
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config.backup.encryption import keys_of_file, keys_read
+from config.backup.encryption import keys_of_file, key_lines_read
 from config.backup.errors import BackupError
 
 
@@ -27,4 +27,4 @@ def backup_keys(key_file: Path | None = None) -> list[bytes]:
         raise BackupError("BACKUP_KEY and BACKUP_KEY_FILE are both set. Keep one of them.")
     if settings.BACKUP_KEY_FILE:
         return keys_of_file(Path(settings.BACKUP_KEY_FILE))
-    return keys_read(settings.BACKUP_KEY, "BACKUP_KEY") if settings.BACKUP_KEY else []
+    return key_lines_read(settings.BACKUP_KEY, "BACKUP_KEY") if settings.BACKUP_KEY else []

@@ -24,7 +24,7 @@ from config.backup.names import PARTIAL, backup_name, partials_remove
 DISTRIBUTION = "touchstone-judge"
 LEFT_FREE = 2**30
 """Bytes that a backup leaves free on each disk: the site goes on writing."""
-_CHECK_EVERY = 64 * 2**20
+CHECK_EVERY = 64 * 2**20
 IMAGE_ROWS = ("annotation_datasetimage", "digest")
 """The table and the column that name the images which datasets show."""
 
@@ -186,7 +186,7 @@ class PartialFile:
         if self._file.closed:  # an archive that was abandoned writes its end
             return len(data)
         self._unchecked += len(data)
-        if self._unchecked >= _CHECK_EVERY:
+        if self._unchecked >= CHECK_EVERY:
             self._unchecked = 0
             if shutil.disk_usage(self._folder).free < LEFT_FREE:
                 raise BackupError(

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -25,6 +24,7 @@ from config.backup.postgres_programs import (
     programs_environment,
     programs_for,
 )
+from config.backup.postgres_tables import DROPS, FORM, TABLES, OpenedPostgres, table_contents
 
 VENDOR = "postgresql"
 _BLOCK = 2**20
@@ -34,88 +34,10 @@ _DUMP = (
     # The site uses no extension; that of a monitoring tool could keep the database from being restored elsewhere.
     "--extension=plpgsql",
 )  # fmt: skip
-# Hashes are of what COPY writes, so everything that changes its form is fixed.
-_FORM = (
-    "SET statement_timeout = 0", "SET lock_timeout = 0", "SET idle_in_transaction_session_timeout = 0",
-    "SET TimeZone = 'UTC'", "SET DateStyle = 'ISO, MDY'", "SET IntervalStyle = 'postgres'",
-    "SET extra_float_digits = 1", "SET bytea_output = 'hex'",
-)  # fmt: skip
-_TABLES = """
-    SELECT c.oid, c.relname FROM pg_class c
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
-    ORDER BY c.relname COLLATE "C"
-"""
 _OTHER_SCHEMAS = """
     SELECT nspname FROM pg_namespace
     WHERE nspname <> current_schema() AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'
 """
-# Everything that a dump of the schema makes, with what depends on it. What belongs to an extension stays.
-_DROPS = """
-    WITH own AS (
-        SELECT c.oid, c.relkind, c.relname FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace
-          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
-    )
-    SELECT 1, format('DROP VIEW IF EXISTS %I.%I CASCADE', current_schema(), relname) FROM own WHERE relkind = 'v'
-    UNION ALL
-    SELECT 2, format('DROP MATERIALIZED VIEW IF EXISTS %I.%I CASCADE', current_schema(), relname)
-    FROM own WHERE relkind = 'm'
-    UNION ALL
-    SELECT 3, format('DROP TABLE IF EXISTS %I.%I CASCADE', current_schema(), relname)
-    FROM own WHERE relkind IN ('r', 'p')
-    UNION ALL
-    SELECT 4, format('DROP SEQUENCE IF EXISTS %I.%I CASCADE', current_schema(), relname) FROM own WHERE relkind = 'S'
-    UNION ALL
-    SELECT 5, format('DROP ROUTINE IF EXISTS %s CASCADE', p.oid::regprocedure) FROM pg_proc p
-    WHERE p.pronamespace = current_schema()::regnamespace
-      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
-    UNION ALL
-    SELECT 6, format('DROP TYPE IF EXISTS %I.%I CASCADE', current_schema(), t.typname) FROM pg_type t
-    WHERE t.typnamespace = current_schema()::regnamespace AND t.typtype IN ('e', 'd')
-      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.deptype = 'e')
-    ORDER BY 1, 2
-"""
-
-Opened = psycopg.Connection[Any]
-
-
-def _table_content(connection: Opened, oid: int, table: str) -> TableContent:
-    """Count and hash a table: its columns by name, its rows in the order of the primary key, as COPY writes them."""
-    columns = connection.execute(
-        """
-        SELECT a.attname, array_position(i.indkey::int[], a.attnum::int), t.typcategory = 'S'
-        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-        LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-        WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
-        ORDER BY a.attname COLLATE "C"
-        """,
-        [oid],
-    ).fetchall()
-    names = [name for name, _, _ in columns]
-    key = sorted((place, name, is_text) for name, place, is_text in columns if place is not None)
-    # The order of texts is that of their bytes, whatever the collation of the database.
-    order = sql.SQL(", ").join(
-        sql.SQL('{} COLLATE "C"' if is_text else "{}").format(sql.Identifier(name))
-        for _, name, is_text in key
-    )
-    rows = sql.SQL("SELECT {} FROM {} {}").format(
-        sql.SQL(", ").join(map(sql.Identifier, names)),
-        sql.Identifier(table),
-        sql.SQL("ORDER BY {}").format(order) if key else sql.SQL(""),
-    )
-    digest, n = sha256(f"{table}({','.join(names)})\n".encode()), 0
-    with connection.cursor() as cursor, cursor.copy(sql.SQL("COPY ({}) TO STDOUT").format(rows)) as copy:
-        for row in copy:
-            digest.update(row)
-            n += 1
-    return TableContent(n, digest.hexdigest())
-
-
-def _contents(connection: Opened) -> dict[str, TableContent]:
-    return {
-        table: _table_content(connection, oid, table) for oid, table in connection.execute(_TABLES).fetchall()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +45,7 @@ class PostgresSnapshot:
     """An open transaction whose snapshot `pg_dump` takes over."""
 
     database: "PostgresDatabase"
-    connection: Opened
+    connection: OpenedPostgres
     name: str
     server: str
 
@@ -150,11 +72,11 @@ class PostgresSnapshot:
 
     def tables(self) -> dict[str, TableContent]:
         """Return count and hash of the rows of every table."""
-        return _contents(self.connection)
+        return table_contents(self.connection)
 
     def column(self, table: str, column: str) -> Iterator[str]:
         """Yield the different texts in a column of a table; none where there's no such table."""
-        if table in {name for _, name in self.connection.execute(_TABLES).fetchall()}:
+        if table in {name for _, name in self.connection.execute(TABLES).fetchall()}:
             query = sql.SQL("SELECT DISTINCT {} FROM {}").format(
                 sql.Identifier(column), sql.Identifier(table)
             )
@@ -191,11 +113,11 @@ class PostgresDatabase:
             ) from None
 
     @contextmanager
-    def opened(self) -> Iterator[Opened]:
+    def opened(self) -> Iterator[OpenedPostgres]:
         """A connection of its own, with no limits of time; errors of PostgreSQL become messages."""
         try:
             with closing(psycopg.connect(connection_string(self.params), autocommit=True)) as connection:
-                for statement in _FORM:
+                for statement in FORM:
                     connection.execute(statement)
                 if connection.info.server_version >= 170000:
                     connection.execute("SET transaction_timeout = 0")
@@ -235,7 +157,7 @@ class PostgresDatabase:
     def tables_with_rows(self) -> list[str]:
         """Return the tables that have rows, those of `BOOKKEEPING` left out."""
         with self.opened() as connection:
-            tables = [name for _, name in connection.execute(_TABLES).fetchall() if name not in BOOKKEEPING]
+            tables = [name for _, name in connection.execute(TABLES).fetchall() if name not in BOOKKEEPING]
             has_rows = sql.SQL("SELECT EXISTS (SELECT 1 FROM {})")
             return [
                 name
@@ -260,7 +182,7 @@ class PostgresDatabase:
     ) -> dict[str, TableContent]:
         """Drop all that is in the schema and restore the dump, in one transaction with a check of the counts."""
         with self.opened() as connection:
-            drops = [statement for _, statement in connection.execute(_DROPS).fetchall()]
+            drops = [statement for _, statement in connection.execute(DROPS).fetchall()]
             schema = connection.execute("SELECT current_schema()").fetchone()
             programs = programs_for(connection.info.server_version // 10000)
         if schema is None or schema[0] is None:
@@ -272,7 +194,7 @@ class PostgresDatabase:
         check = [f"SET search_path = {_exactly(schema[0])}", _counts_check(counts), "COMMIT"]
         self._script_run(programs, dump, ["BEGIN", *drops], check)
         with self.opened() as connection:
-            tables = _contents(connection)
+            tables = table_contents(connection)
         counts_compare(tables, manifest)
         return tables
 
@@ -360,7 +282,7 @@ class PostgresDatabase:
 
     def _empty(self) -> None:
         with self.opened() as connection, connection.transaction():
-            for _, statement in connection.execute(_DROPS).fetchall():
+            for _, statement in connection.execute(DROPS).fetchall():
                 connection.execute(statement)
 
 

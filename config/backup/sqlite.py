@@ -26,7 +26,7 @@ BUSY_SECONDS = 60.0
 """How long to wait for a database that others write to."""
 LEAST_FREE = 2**28
 """Bytes that a copy leaves free on its disk."""
-_PAGES = 4096
+PAGES_A_STEP = 4096
 _BLOCK = 2**20
 _ROWS = 1000
 _GZIP = 31  # window bits with the header and the checksum of gzip
@@ -101,7 +101,7 @@ def _copied(source: sqlite3.Connection, target: sqlite3.Connection, folder: Path
         if shutil.disk_usage(folder).free < LEAST_FREE:
             raise BackupError(f"{folder}: the disk is full. Free some space, then try again.")
 
-    source.backup(target, pages=_PAGES, progress=watched)
+    source.backup(target, pages=PAGES_A_STEP, progress=watched)
 
 
 @dataclass(frozen=True, slots=True)

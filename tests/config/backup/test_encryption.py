@@ -14,7 +14,7 @@ from config.backup.encryption import (
     EncryptingWriter,
     is_encrypted,
     keys_of_file,
-    keys_read,
+    key_lines_read,
 )
 from config.backup.errors import BackupError, DamagedBackupError
 
@@ -116,17 +116,17 @@ def test_keys_are_read_in_both_alphabets_one_a_line() -> None:
     key = bytes(range(224, 256))
     plain, safe = base64.b64encode(key).decode(), base64.urlsafe_b64encode(key).decode()
     assert plain != safe
-    assert keys_read(f"# July\n{plain}\n\n  {safe}  \n{plain.rstrip('=')}\n", "a file") == [key] * 3
+    assert key_lines_read(f"# July\n{plain}\n\n  {safe}  \n{plain.rstrip('=')}\n", "a file") == [key] * 3
 
 
 @pytest.mark.parametrize("text", ["correct horse battery staple", "c2hvcnQ=", "ä" * 44, "A" * 44, "="])
 def test_a_key_that_is_none_is_refused_with_its_line(text: str) -> None:
     with pytest.raises(BackupError, match=r"keys, line 2: expected 32 random bytes.*openssl rand"):
-        keys_read(f"#\n{text}", "keys")
+        key_lines_read(f"#\n{text}", "keys")
 
 
 def test_a_file_without_a_key_is_refused(tmp_path) -> None:
     with pytest.raises(BackupError, match="found none"):
-        keys_read("# nothing\n", "keys")
+        key_lines_read("# nothing\n", "keys")
     with pytest.raises(BackupError, match="can't be read"):
         keys_of_file(tmp_path / "missing")

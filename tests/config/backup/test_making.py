@@ -132,7 +132,7 @@ def test_every_file_that_a_row_of_the_snapshot_names_is_there(database, here):
 
 def test_commits_of_others_neither_enter_a_copy_nor_start_it_again(database, here, monkeypatch):
     """Page by page, with a commit after each: without a read transaction it would never end."""
-    monkeypatch.setattr(sqlite, "_PAGES", 1)
+    monkeypatch.setattr(sqlite, "PAGES_A_STEP", 1)
     steps = 0
 
     def commit(folder: Path) -> Usage:
@@ -157,7 +157,7 @@ def test_it_is_refused_where_there_is_no_room(database, here, monkeypatch):
 
 
 def test_a_disk_that_fills_leaves_no_backup(database, here, monkeypatch):
-    monkeypatch.setattr(making, "_CHECK_EVERY", 1)
+    monkeypatch.setattr(making, "CHECK_EVERY", 1)
     free = iter([2**40, *[2**29] * 100])
     monkeypatch.setattr(making.shutil, "disk_usage", lambda folder: Usage(0, 0, next(free)))
     with pytest.raises(BackupError, match="the disk is full"):
