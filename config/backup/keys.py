@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config.backup.encryption import keys_of_file, key_lines_read
+from config.backup.encryption import key_lines_read, keys_of_file
 from config.backup.errors import BackupError
 
 

@@ -13,8 +13,8 @@ from config.backup.encryption import (
     DecryptingReader,
     EncryptingWriter,
     is_encrypted,
-    keys_of_file,
     key_lines_read,
+    keys_of_file,
 )
 from config.backup.errors import BackupError, DamagedBackupError
 
