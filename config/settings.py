@@ -268,6 +268,14 @@ IMPORTS_DIR = Path(env.str("IMPORTS_DIR", default=str(VAR_DIR / "imports")))
 # Images of datasets, for as long as a dataset shows them. Web processes and workers share it too.
 IMAGES_DIR = Path(env.str("IMAGES_DIR", default=str(VAR_DIR / "images")))
 
+# --- Backups (config.backup) ----------------------------------------------------------------------------------------
+BACKUPS_DIR = Path(env.str("BACKUPS_DIR", default=str(VAR_DIR / "backups")))
+# 32 random bytes in base64, in the environment or in a file; the file may have several, a line each.
+BACKUP_KEY = env.str("BACKUP_KEY", default="")
+BACKUP_KEY_FILE = env.str("BACKUP_KEY_FILE", default="")
+# The folder with pg_dump, pg_restore and psql; without it, they are looked for.
+POSTGRES_BIN = env.str("POSTGRES_BIN", default="")
+
 # --- Web ---------------------------------------------------------------------------------------------------------
 # The pages of annotators are in each of these; those of staff are in the first. See `docs/languages.md`.
 LANGUAGE_CODE = "en"

@@ -40,6 +40,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write a judge as files of another tool.",
         ),
         "gate": ("metaeval.gate.command:GateCommand", "Say whether a judge may be trusted: for CI."),
+        "backup": ("judges.standalone.commands.site:BackupCommand", "Back up the site, or verify a backup."),
+        "restore": ("judges.standalone.commands.site:RestoreCommand", "Restore a backup of the site."),
     }
 )
 """By name, the class of a subcommand and what it does in a sentence."""
@@ -64,12 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=command.about or COMMANDS[name][1],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.configure(parser)
     try:
-        options = parser.parse_args(given[1:])
-    except SystemExit as ended:
-        return command.usage_code if ended.code else 0
-    try:
+        command.configure(parser)
+        try:
+            options = parser.parse_args(given[1:])
+        except SystemExit as ended:
+            return command.usage_code if ended.code else 0
         return command.run(options)
     except REFUSALS as error:
         sys.stderr.write(f"touchstone {name}: {_said(error)}\n")

@@ -1,0 +1,54 @@
+"""`manage.py restore`: the site as it was when a backup was made."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from config.backup.archive import BackupFile
+from config.backup.keys import backup_keys
+from config.backup.restoring import RestoreOptions, backup_restore
+from config.backup.site import site_database
+from config.management.backup_words import options_of_keys, refusals, tables_say
+
+
+class Command(BaseCommand):
+    help = (
+        "Restore the database, the files and the secret key of a backup into this site, and migrate an older one "
+        "forward. Stop the web processes and workers first."
+    )
+    # The database may be empty, or of another version.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="The backup.")
+        parser.add_argument(
+            "--replace", action="store_true", help="Delete what the database holds, if it holds anything."
+        )
+        parser.add_argument(
+            "--keep-secret",
+            action="store_true",
+            help="Keep this site's secret key where the backup has another one.",
+        )
+        parser.add_argument(
+            "--secret-to", type=Path, metavar="FILE", help="Write the backup's secret key to this file."
+        )
+        parser.add_argument(
+            "--ignore-sessions",
+            action="store_true",
+            help="Restore although others are connected to the database, such as a monitoring tool.",
+        )
+        options_of_keys(parser)
+
+    def handle(self, **options: Any) -> None:
+        allowed = RestoreOptions(
+            replace=options["replace"],
+            keep_secret=options["keep_secret"],
+            secret_to=options["secret_to"],
+            ignore_sessions=options["ignore_sessions"],
+        )
+        with refusals(), BackupFile(options["file"], backup_keys(options["key_file"])) as file:
+            manifest, tables = backup_restore(file, site_database(), allowed, self.stdout.write)
+        tables_say(self, tables)
+        self.stdout.write(f"Restored the site of {manifest.created_at} (version {manifest.version}).")

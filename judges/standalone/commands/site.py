@@ -1,0 +1,72 @@
+"""`touchstone backup` and `touchstone restore`: the site's own commands, where its extra is installed.
+
+Nothing of the site is imported by its name here: without the extra, this module has to be there to say so.
+"""
+
+import argparse
+import os
+from importlib import import_module
+from typing import Any, ClassVar
+
+from judges.standalone.main import CommandRefusedError, StandaloneCommand
+
+OURS = frozenset({"annotation", "config", "judges", "metaeval", "web"})
+
+
+class SiteCommand(StandaloneCommand):
+    """A command of `manage.py`, with its options."""
+
+    name: ClassVar[str]
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        self._command().add_arguments(parser)
+
+    def run(self, options: argparse.Namespace) -> int:
+        command_error = import_module("django.core.management.base").CommandError
+        database_error = import_module("django.db").DatabaseError
+        try:
+            self._command().handle(**vars(options))
+        except (command_error, database_error) as error:
+            raise CommandRefusedError(str(error)) from error
+        return 0
+
+    def _command(self) -> Any:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        try:
+            not_configured = import_module("django.core.exceptions").ImproperlyConfigured
+            try:
+                import_module("django").setup()
+            except not_configured as error:
+                raise CommandRefusedError(str(error)) from error
+            return import_module(f"config.management.commands.{self.name}").Command()
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing in OURS:
+                raise
+            raise CommandRefusedError(
+                f"this command is of the site, which needs {missing}, and that isn't installed here. Install the site "
+                "with: pip install 'touchstone-judge[app]'."
+            ) from error
+
+
+class BackupCommand(SiteCommand):
+    name = "backup"
+    about = """\
+Back up the site into one file while it's running: database, files and secret key.
+
+  touchstone backup --keep 14                 in the folder of backups, of which the newest 14 stay
+  touchstone backup /mnt/backups              in another folder
+  touchstone backup --verify FILE             make none; prove that this one can be restored
+
+Exit codes: 0 it is made or verified; 2 an option is wrong; 3 it can't be."""
+
+
+class RestoreCommand(SiteCommand):
+    name = "restore"
+    about = """\
+Restore a backup into this site. Stop the web processes and workers first.
+
+  touchstone restore FILE                     into an empty database
+  touchstone restore FILE --replace           in place of what there is
+
+Exit codes: 0 it is restored; 2 an option is wrong; 3 it can't be."""
