@@ -1,7 +1,8 @@
 """All settings, in one file. Every difference between deployments comes from the environment.
 
 `.env.example` lists each variable. Without any, the site is a local one: SQLite in `var/`, an in-process
-worker, localhost only, and a secret key made once and kept in `var/secret_key`.
+worker, localhost only, and a secret key made once and kept in `var/secret_key`. Installed from a wheel, the folder of
+the user's data takes the place of `var/` (`config.places`).
 """
 
 import ipaddress
@@ -15,16 +16,21 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from config import places
 from config.postgres import GRACE_SECONDS, connections_limited
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = places.base_folder()
 env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
+environ.Env.read_env(places.environment_file())
 
-VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(BASE_DIR / "var")))
+VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(places.data_folder())))
 VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+# The command line of management commands, for those that start another, and the folder in which they start it.
+MANAGE_COMMAND = places.manage_command()
+WORKING_DIR = VAR_DIR if places.is_installed() else BASE_DIR
 
 DEBUG = env.bool("DJANGO_DEBUG", default=False)
 
