@@ -66,6 +66,7 @@ check: install-dev  ## Format, lint, types, import contracts, missing migrations
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m tools.migrations
 	SITE_URL=https://touchstone.example DJANGO_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
 		DJANGO_ALLOWED_HOSTS=touchstone.example CACHE_URL=redis://127.0.0.1:6379/1 \
 		$(BIN)/python manage.py check --deploy --fail-level WARNING
