@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Each worker of each run would compile all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check sbom format docs docs-pictures bench clean
+.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check sbom lock format docs docs-pictures bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,11 @@ check: install-dev  ## Format, lint, types, import contracts, migrations, deploy
 sbom: install-dev  ## A software bill of materials (CycloneDX) of this environment, in var/sbom.cdx.json
 	@mkdir -p var
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible --validate -o var/sbom.cdx.json
+
+lock: install-dev  ## Resolve requirements.lock again: what a site needs, as constraints.txt pins it, with hashes
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra app --extra pictures --extra pdf --constraints constraints.txt \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+		--custom-compile-command "make lock" --output-file requirements.lock
 
 format:  ## Format the code
 	$(BIN)/ruff check --fix .
