@@ -83,6 +83,7 @@ MIDDLEWARE = [
     # length of compressed pages, finds none: CSRF tokens are masked anew in each page, requests that other sites
     # make bring no cookies (SameSite), and Django pads each answer by a random length.
     "django.middleware.gzip.GZipMiddleware",
+    "config.protection.InsecureApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -92,6 +93,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.protection.StaffSessionMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -298,7 +300,7 @@ LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
+] + [{"NAME": "config.protection.SiteWordsValidator"}]
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -307,6 +309,7 @@ STATIC_ROOT.mkdir(exist_ok=True)
 # `collectstatic` and hashed names for production; straight from the source folder otherwise.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site needs our files
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -319,6 +322,7 @@ STORAGES = {
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
+        "object-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
@@ -333,6 +337,12 @@ CONTENT_SECURITY_POLICY = {
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# Other cookies have the prefix by `web.cookies`.
+SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
+# A login of staff ends after so many hours without a request, and after so many in any case.
+STAFF_IDLE_HOURS = env.float("STAFF_IDLE_HOURS", default=12)
+STAFF_SESSION_HOURS = env.float("STAFF_SESSION_HOURS", default=7 * 24)
 CSRF_TRUSTED_ORIGINS = [SITE_URL] if HTTPS else []
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked from inside, without TLS
