@@ -38,7 +38,7 @@ def environment_file() -> Path:
     return (user_folder() if is_installed() else PACKAGES) / ".env"
 
 
-def data_folder() -> Path:
+def written_folder() -> Path:
     """Where the site writes unless `TOUCHSTONE_VAR` names a folder."""
     return user_folder() if is_installed() else PACKAGES / "var"
 

@@ -66,7 +66,7 @@ class StaffSessionMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request.user = SimpleLazyObject(lambda: self._user(request))  # type: ignore[assignment]  (it stands for one)
+        request.user = SimpleLazyObject(lambda: self._user(request))  # type: ignore[assignment]
         response = self._get_response(request)
         if getattr(request, _IS_STAFF, False) and "Cache-Control" not in response.headers:
             response.headers["Cache-Control"] = "private, no-store"

@@ -25,7 +25,7 @@ BASE_DIR = places.base_folder()
 env = environ.Env()
 environ.Env.read_env(places.environment_file())
 
-VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(places.data_folder())))
+VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(places.written_folder())))
 VAR_DIR.mkdir(parents=True, exist_ok=True)
 
 # The command line of management commands, for those that start another, and the folder in which they start it.
