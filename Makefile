@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Each worker of each run would compile all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check format docs docs-pictures bench clean
+.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check sbom lock format docs docs-pictures bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,15 +60,27 @@ test-litellm: .venv-litellm/.installed  ## Tests of the LiteLLM backend; makes .
 	.venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[app,test,litellm]'
 	@touch $@
 
-check: install-dev  ## Format, lint, types, import contracts, missing migrations, deployment checks
+check: install-dev  ## Format, lint, types, import contracts, migrations, deployment, licenses, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m tools.migrations
 	SITE_URL=https://touchstone.example DJANGO_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
 		DJANGO_ALLOWED_HOSTS=touchstone.example CACHE_URL=redis://127.0.0.1:6379/1 \
 		$(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python -m tools.licenses
+	$(BIN)/python -m tools.audit
+
+sbom: install-dev  ## A software bill of materials (CycloneDX) of this environment, in var/sbom.cdx.json
+	@mkdir -p var
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible --validate -o var/sbom.cdx.json
+
+lock: install-dev  ## Resolve requirements.lock again: what a site needs, as constraints.txt pins it, with hashes
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra app --extra pictures --extra pdf --constraints constraints.txt \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+		--custom-compile-command "make lock" --output-file requirements.lock
 
 format:  ## Format the code
 	$(BIN)/ruff check --fix .

@@ -10,4 +10,4 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         """Register them."""
-        from config import checks  # noqa: F401
+        from config import checks, protection  # noqa: F401  (protection: what signing in and out notes)

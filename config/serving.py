@@ -4,7 +4,7 @@ import sys
 
 
 def server_command(*, host: str, port: int, workers: int = 1, log_level: str = "info") -> list[str]:
-    """Return the command that starts the web server, in the folder that has `manage.py`.
+    """Return the command that starts the web server, in the folder `settings.WORKING_DIR`.
 
     HTTP/1 only, since proxies speak it and no browser speaks HTTP/2 without TLS; as many connections as a process may
     have files, since slow clients cost no more than that; a worker that dies is started again.

@@ -1,7 +1,8 @@
 """All settings, in one file. Every difference between deployments comes from the environment.
 
 `.env.example` lists each variable. Without any, the site is a local one: SQLite in `var/`, an in-process
-worker, localhost only, and a secret key made once and kept in `var/secret_key`.
+worker, localhost only, and a secret key made once and kept in `var/secret_key`. Installed from a wheel, the folder of
+the user's data takes the place of `var/` (`config.places`).
 """
 
 import ipaddress
@@ -15,16 +16,21 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from config import places
 from config.postgres import GRACE_SECONDS, connections_limited
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = places.base_folder()
 env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
+environ.Env.read_env(places.environment_file())
 
-VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(BASE_DIR / "var")))
+VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(places.written_folder())))
 VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+# The command line of management commands, for those that start another, and the folder in which they start it.
+MANAGE_COMMAND = places.manage_command()
+WORKING_DIR = VAR_DIR if places.is_installed() else BASE_DIR
 
 DEBUG = env.bool("DJANGO_DEBUG", default=False)
 
@@ -77,6 +83,7 @@ MIDDLEWARE = [
     # length of compressed pages, finds none: CSRF tokens are masked anew in each page, requests that other sites
     # make bring no cookies (SameSite), and Django pads each answer by a random length.
     "django.middleware.gzip.GZipMiddleware",
+    "config.protection.InsecureApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -87,6 +94,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "web.acting.CurrentRequestMiddleware",
+    "config.protection.StaffSessionMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -301,7 +309,7 @@ LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
+] + [{"NAME": "config.protection.SiteWordsValidator"}]
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -310,6 +318,7 @@ STATIC_ROOT.mkdir(exist_ok=True)
 # `collectstatic` and hashed names for production; straight from the source folder otherwise.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site needs our files
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -322,6 +331,7 @@ STORAGES = {
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
+        "object-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
@@ -336,6 +346,12 @@ CONTENT_SECURITY_POLICY = {
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# Other cookies have the prefix by `web.cookies`.
+SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
+# A login of staff ends after so many hours without a request, and after so many in any case.
+STAFF_IDLE_HOURS = env.float("STAFF_IDLE_HOURS", default=12)
+STAFF_SESSION_HOURS = env.float("STAFF_SESSION_HOURS", default=7 * 24)
 CSRF_TRUSTED_ORIGINS = [SITE_URL] if HTTPS else []
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked from inside, without TLS

@@ -1,9 +1,9 @@
 """URLs of the site. What is above in the layers is reached by URL name, never by import."""
 
 from django.contrib import admin
-from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+from annotation.views.site import Logout
 from config.health import health
 from metaeval.views.home import home
 
@@ -12,7 +12,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("config.api.urls")),
     path("health/", health, name="health"),
-    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("logout/", Logout.as_view(), name="logout"),
     # `datasets/upload/` is no dataset, so the address that takes any name comes after it.
     path("", include("judges.urls")),
     path("", include("annotation.urls")),

@@ -16,6 +16,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from web.catalogs import catalog_of, catalog_path
+from web.cookies import cookie_name, cookie_read
 
 COOKIE_SECONDS = 365 * 24 * 60 * 60
 NAMES: Mapping[str, str] = dict(settings.LANGUAGES)
@@ -36,7 +37,7 @@ def language_known(code: object) -> str:
 
 def language_chosen(request: HttpRequest) -> str:
     """What the person has chosen in this browser; empty where they haven't."""
-    return language_known(request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME))
+    return language_known(cookie_read(request, settings.LANGUAGE_COOKIE_NAME))
 
 
 def language_use(request: HttpRequest, *wanted: str) -> None:
@@ -60,7 +61,7 @@ def _asked_for(request: HttpRequest) -> str:
 def language_keep(response: HttpResponse, code: str) -> None:
     """Let the browser remember the choice."""
     response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME,
+        cookie_name(settings.LANGUAGE_COOKIE_NAME),
         code,
         max_age=COOKIE_SECONDS,
         secure=settings.SESSION_COOKIE_SECURE,

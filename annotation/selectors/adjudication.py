@@ -302,7 +302,7 @@ def marks_of(place: StudyItem, order: Sequence[int]) -> MarksOfItem:
     """
     labels = Label.objects.current().filter(study=place.study, item_id=place.item_id, evidence__isnull=False)
     rows = {pk: evidence for pk, evidence in labels.values_list("pk", "evidence") if evidence}
-    mixed = sorted(rows, key=lambda pk: salted_hmac("annotation.marks", str(pk)).digest())
+    mixed = sorted(rows, key=lambda pk: salted_hmac("annotation.marks", str(pk), algorithm="sha256").digest())
     is_ordered = kind_of(place.study.kind).ordered == "responses"
     names = [f"Answer {letter_of(shown)}" for shown in range(len(order))] if is_ordered else ()
     people = marks_said((rows[pk] for pk in mixed), order if is_ordered else None, names)

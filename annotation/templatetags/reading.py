@@ -9,13 +9,14 @@ from django.utils.safestring import SafeString
 
 from annotation.domain.reading import COOKIE, PREFERENCES, changed, reading_preferences
 from annotation.domain.words import words_count
+from web.cookies import cookie_read
 
 register = template.Library()
 
 
 def _reading(context: Context) -> dict[str, str]:
     request = context.get("request")
-    return reading_preferences(request.COOKIES.get(COOKIE, "") if request else "")
+    return reading_preferences(cookie_read(request, COOKIE) if request else "")
 
 
 @register.simple_tag(takes_context=True)

@@ -4,7 +4,7 @@ import logging
 import unicodedata
 from typing import Any
 
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -53,3 +53,12 @@ class Login(LoginView):
         """Log who tried, without the password."""
         logger.warning("Failed login as %r from %s", _name_of(self.request), client_address(self.request))
         return super().form_invalid(form)
+
+
+class Logout(LogoutView):
+    """Django's logout; the browser forgets pages that it keeps. Unsent answers of annotators stay in its storage."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().post(request, *args, **kwargs)
+        response["Clear-Site-Data"] = '"cache"'
+        return response

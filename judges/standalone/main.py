@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from traceback import format_exc
 from types import MappingProxyType
 from typing import ClassVar, cast
@@ -40,6 +41,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write a judge as files of another tool.",
         ),
         "gate": ("metaeval.gate.command:GateCommand", "Say whether a judge may be trusted: for CI."),
+        "demo": ("judges.standalone.commands.site:DemoCommand", "Run a demonstration site on this machine."),
+        "manage": (
+            "judges.standalone.commands.site:ManageCommand",
+            "Run a management command of the site: migrate, serve.",
+        ),
         "backup": ("judges.standalone.commands.site:BackupCommand", "Back up the site, or verify a backup."),
         "restore": ("judges.standalone.commands.site:RestoreCommand", "Restore a backup of the site."),
     }
@@ -58,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand; returns its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = given[0] if given else ""
+    if name == "--version":
+        sys.stdout.write(f"touchstone {_version()}\n")
+        return 0
     if name not in COMMANDS:
         return _overview(name)
     command = _load(name)
@@ -96,6 +105,13 @@ def _overview(name: str) -> int:
         lines.insert(0, f"touchstone: there is no command '{name}'.")
     (sys.stdout if is_asked and name else sys.stderr).write("\n".join(lines) + "\n")
     return 0 if is_asked and name else 2
+
+
+def _version() -> str:
+    try:
+        return version("touchstone-judge")
+    except PackageNotFoundError:
+        return "of a checkout that isn't installed"
 
 
 def _load(name: str) -> StandaloneCommand:

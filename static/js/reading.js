@@ -3,7 +3,8 @@
 // are at once. The instruction is shown whole, or in two lines, by [data-instruction-fold].
 "use strict";
 (() => {
-  const COOKIE = "touchstone_reading";
+  const IS_SECURE = location.protocol === "https:";
+  const COOKIE = `${IS_SECURE ? "__Host-" : ""}touchstone_reading`; // web/cookies.py
   const YEAR = 31_536_000;
   const root = document.documentElement;
   const form = () => document.querySelector("form[data-reading]");
@@ -17,7 +18,7 @@
     if (chosen === defaults().get(name)) root.removeAttribute(attribute(name));
     else root.setAttribute(attribute(name), chosen);
     const words = Object.entries(all()).map(([one, given]) => `${one}.${given}`);
-    const secure = location.protocol === "https:" ? "; Secure" : "";
+    const secure = IS_SECURE ? "; Secure" : "";
     document.cookie = `${COOKIE}=${words.join("-")}; Max-Age=${YEAR}; Path=/; SameSite=Lax${secure}`;
     inputs(name).forEach((input) => (input.checked = input.value === chosen));
     label();

@@ -12,6 +12,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
 from annotation.models import Enrollment
+from web.cookies import cookie_name, cookie_read
 
 COOKIE = "studies"
 SALT = "annotation.browser"
@@ -28,9 +29,9 @@ def session_enrollments(request: HttpRequest) -> dict[str, str]:
     """Slug of a study to the token of the enrollment that this browser holds in it. Apart from any login."""
     held: dict[str, str] | None = getattr(request, _HELD, None)
     if held is None:
-        held, is_old = _read(request.COOKIES.get(COOKIE, ""))
+        held, is_old = _read(cookie_read(request, COOKIE))
         setattr(request, _HELD, held)
-        if is_old:
+        if is_old or (held and cookie_name(COOKIE) not in request.COOKIES):
             setattr(request, _CHANGED, True)
     return held
 
@@ -82,7 +83,7 @@ class HeldEnrollmentsMiddleware:
         response = self.get_response(request)
         if getattr(request, _CHANGED, False):
             response.set_cookie(
-                COOKIE,
+                cookie_name(COOKIE),
                 signing.dumps(session_enrollments(request), salt=SALT, compress=True),
                 max_age=MAX_AGE,
                 secure=settings.SESSION_COOKIE_SECURE,

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.domain.reading import COOKIE, COOKIE_SECONDS, reading_stored
 from annotation.models import Enrollment
 from annotation.views.annotator.common import for_step, study_context
+from web.cookies import cookie_name
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -21,7 +22,7 @@ def reading(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return render(request, "annotation/annotator/reading.html", study_context(request, enrollment))
     response = redirect("annotation:place", enrollment.study.slug)
     response.set_cookie(
-        COOKIE,
+        cookie_name(COOKIE),
         reading_stored(request.POST.dict()),
         max_age=COOKIE_SECONDS,
         secure=settings.SESSION_COOKIE_SECURE,

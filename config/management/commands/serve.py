@@ -29,7 +29,7 @@ class Command(BaseCommand):
         if options["workers"] > 1 and not settings.CACHE_URL:
             warning = not_shared(options["workers"])
             self.stderr.write(self.style.WARNING(f"{warning.msg} {warning.hint}"))
-        os.chdir(settings.BASE_DIR)
+        os.chdir(settings.WORKING_DIR)
         command = server_command(
             host=options["host"],
             port=options["port"],

@@ -1,16 +1,47 @@
-"""`touchstone backup` and `touchstone restore`: the site's own commands, where its extra is installed.
+"""`touchstone demo`, `manage`, `backup` and `restore`: the site's own commands, where its extra is installed.
 
 Nothing of the site is imported by its name here: without the extra, this module has to be there to say so.
 """
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ClassVar
 
 from judges.standalone.main import CommandRefusedError, StandaloneCommand
 
 OURS = frozenset({"annotation", "config", "judges", "metaeval", "web"})
+
+
+@contextmanager
+def needs_the_site() -> Iterator[None]:
+    """Name the extra where a module that the site needs isn't installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in OURS:
+            raise
+        raise CommandRefusedError(
+            f"this command is of the site, which needs {missing}, and that isn't installed here. Install the site "
+            "with: pip install 'touchstone-judge[app]'."
+        ) from error
+
+
+def managed(words: list[str]) -> int:
+    """Run `manage.py` with these words; returns its exit code."""
+    with needs_the_site():
+        manage = import_module("config.manage")
+        import_module("django")
+    try:
+        manage.main(["touchstone manage", *words])
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return ended.code or 0
+        raise  # a sentence, which the interpreter writes to the standard error
+    return 0
 
 
 class SiteCommand(StandaloneCommand):
@@ -32,21 +63,47 @@ class SiteCommand(StandaloneCommand):
 
     def _command(self) -> Any:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        try:
+        with needs_the_site():
             not_configured = import_module("django.core.exceptions").ImproperlyConfigured
             try:
                 import_module("django").setup()
             except not_configured as error:
                 raise CommandRefusedError(str(error)) from error
             return import_module(f"config.management.commands.{self.name}").Command()
-        except ModuleNotFoundError as error:
-            missing = (error.name or "").partition(".")[0]
-            if missing in OURS:
-                raise
-            raise CommandRefusedError(
-                f"this command is of the site, which needs {missing}, and that isn't installed here. Install the site "
-                "with: pip install 'touchstone-judge[app]'."
-            ) from error
+
+
+class DemoCommand(StandaloneCommand):
+    """`manage.py demo`, where there is no `manage.py`."""
+
+    about = "Build the demonstration (once) and serve it on this machine. Ctrl-C stops everything."
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="port of the site (8000)")
+        parser.add_argument("--mock-port", type=int, help="port of the mock model server")
+        parser.add_argument("--no-serve", action="store_true", help="build the demonstration and exit")
+
+    def run(self, options: argparse.Namespace) -> int:
+        words = ["demo", "--port", str(options.port)]
+        if options.mock_port is not None:
+            words += ["--mock-port", str(options.mock_port)]
+        if options.no_serve:
+            words.append("--no-serve")
+        return managed(words)
+
+
+class ManageCommand(StandaloneCommand):
+    """Each command of `manage.py`."""
+
+    about = (
+        "Run a management command of the site: migrate, createsuperuser, serve, export, report and others.\n"
+        "`touchstone manage help` lists them."
+    )
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND ...")
+
+    def run(self, options: argparse.Namespace) -> int:
+        return managed(options.words or ["help"])
 
 
 class BackupCommand(SiteCommand):

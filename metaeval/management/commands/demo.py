@@ -44,11 +44,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["use_configured_database"] and not _is_in_own_database():
-            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *sys.argv[1:]]
+            command = [*settings.MANAGE_COMMAND, "demo", "--port", str(options["port"])]
+            command += ["--mock-port", str(options["mock_port"])]
+            command += ["--no-serve"] if options["no_serve"] else []
             os.execve(command[0], command, os.environ | OWN)  # noqa: S606  (this command again)
         port, mock_port = options["port"], options["mock_port"]
         if not options["no_serve"] and _is_taken(port):
-            raise CommandError(f"Port {port} is taken. Try another one: make demo PORT={port + 1}")
+            raise CommandError(
+                f"Port {port} is taken. Try another one: --port {port + 1}, or make demo PORT={port + 1}"
+            )
         call_command("migrate", verbosity=0, interactive=False)
         demo = demo_build(
             mock_url=f"http://127.0.0.1:{mock_port}/v1", say=lambda line: self.stdout.write(f"  {line}")
@@ -89,9 +93,9 @@ def _mock_server(port: int) -> Iterator[str]:
 
 def _serve(port: int) -> int:
     """Serve until Ctrl-C; returns the exit status."""
-    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--log-level", "warning"]
+    command = [*settings.MANAGE_COMMAND, "serve", "--port", str(port), "--log-level", "warning"]
     environment = os.environ | {"SITE_URL": f"http://127.0.0.1:{port}"}
-    with subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) as server:  # noqa: S603  (our own)
+    with subprocess.Popen(command, cwd=settings.WORKING_DIR, env=environment) as server:  # noqa: S603  (our own)
         # A terminal sends Ctrl-C to both; where only this process is told to stop, it tells the server.
         signal.signal(signal.SIGTERM, lambda *_: server.terminate())
         while True:
