@@ -50,7 +50,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("datasets/upload/", dataset_imports.dataset_upload, name="dataset-upload"),
     path("datasets/upload/begin/", uploads.dataset_upload_begin, name="dataset-upload-begin"),
-    path("imports/uploads/<row:pk>/", uploads.upload_chunk, name="upload-chunk"),
+    # Below `datasets/`, where proxies take more than a form.
+    path("datasets/upload/<row:pk>/", uploads.upload_chunk, name="upload-chunk"),
     path("imports/datasets/<row:pk>/", dataset_imports.dataset_import_page, name="dataset-import"),
     path(
         "imports/datasets/<row:pk>/images/<str:digest>/",

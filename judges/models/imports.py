@@ -169,7 +169,9 @@ class FileUpload(models.Model):
         null=True, help_text="The import that has the file; none where it was imported at once."
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    moved_at = models.DateTimeField(default=timezone.now, help_text="When it was begun, or its last chunk came.")
+    moved_at = models.DateTimeField(
+        default=timezone.now, help_text="When it was begun, or its last chunk came."
+    )
 
     class Meta:
         ordering = ["-created_at", "-pk"]

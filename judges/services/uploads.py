@@ -1,8 +1,8 @@
 """Files that go up in chunks, so that one that was interrupted continues where it stopped.
 
-The row says how much is stored, and is locked while a chunk is written: requests that send the same chunk at once store
-it once, and what a killed process wrote behind the offset is written over. Each chunk comes with its SHA-256, and all of
-them make one digest, which the browser compares with its file.
+The row says how much is stored, and is locked while a chunk is written: requests that send the same chunk at once
+store it once, and what a killed process wrote behind the offset is written over. Each chunk comes with its SHA-256, and
+all of them make one digest, which the browser compares with its file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Files that go up in chunks: begun with their form, sent chunk by chunk, and imported by the form once they are whole."""
+"""Files that go up in chunks: begun with their form, sent one by one, imported by the form once all are there."""
 
 import binascii
 from base64 import b64decode

@@ -19,12 +19,13 @@
   const input = form.querySelector("input[type=file]");
   const token = () => form.querySelector("[name=csrfmiddlewaretoken]").value;
 
-  let job = null; // the upload at work or paused in this tab
+  let current = null; // the upload at work or paused in this tab
   let submitter = null;
   let isEnding = false; // the form is on its way without its file
 
   class Stopped extends Error {} // paused, or another file was chosen
   class Refused extends Error {} // more attempts won't help
+  class Unread extends Error {} // the form has to be corrected first
   class Broken extends Error {} // the connection, or a server that is busy
 
   // ---- words
@@ -41,11 +42,12 @@
   const say = (words) => {
     if (state.textContent !== words) state.textContent = words;
   };
-  const percent = (bytes) => `${Math.floor((100 * bytes) / job.file.size)}%`;
-  const show = (bytes, what = "uploaded") => {
+  const percent = (job, bytes) => `${Math.floor((100 * bytes) / job.file.size)}%`;
+  const show = (job, bytes, what = "uploaded") => {
+    if (job !== current) return;
     const now = performance.now();
     bar.value = Math.floor((1000 * bytes) / job.file.size);
-    share.textContent = percent(bytes);
+    share.textContent = percent(job, bytes);
     job.seen.push([now, bytes]);
     while (job.seen.length > 2 && now - job.seen[0][0] > RATE_MS) job.seen.shift();
     const [since, first] = job.seen[0];
@@ -54,7 +56,7 @@
     figures.textContent = `${sized(bytes)} of ${sized(job.file.size)} ${what}${what === "uploaded" ? left : ""}`;
     if (what === "uploaded" && now - job.toldAt > TOLD_MS) {
       job.toldAt = now;
-      say(`Uploading, ${percent(bytes)} done${rate > 0 ? `, ${lasting((job.file.size - bytes) / rate)} left` : ""}.`);
+      say(`Uploading, ${percent(job, bytes)} done${rate > 0 ? `, ${lasting((job.file.size - bytes) / rate)} left` : ""}.`);
     }
   };
 
@@ -67,7 +69,7 @@
     both.set(digest, before.length);
     return sha256(both);
   };
-  const piece = async (offset) => {
+  const piece = async (job, offset) => {
     try {
       return await job.file.slice(offset, offset + job.chunk).arrayBuffer();
     } catch {
@@ -84,7 +86,7 @@
     }
   };
   // Resolves with the request, whatever its status; rejects where there is no answer, or none from the site.
-  const ask = (method, address, body, headers = {}, progress = () => {}) =>
+  const ask = (job, method, address, body, headers = {}, progress = () => {}) =>
     new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
       let clock = 0;
@@ -100,7 +102,6 @@
       };
       request.open(method, address);
       request.setRequestHeader("X-CSRFToken", token());
-      request.setRequestHeader("X-Requested-With", "XMLHttpRequest");
       for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
       request.upload.addEventListener("progress", (event) => {
         alive();
@@ -122,48 +123,48 @@
     });
 
   // ---- what the server has
-  const begin = async () => {
+  const begin = async (job) => {
     const head = hex(await sha256(await job.file.slice(0, HEAD_BYTES).arrayBuffer()));
     const said = new FormData(form);
     said.delete(input.name);
     const named = { file_name: job.file.name, file_size: job.file.size, file_modified: job.file.lastModified, file_head: head };
     for (const [name, value] of Object.entries(named)) said.set(name, value);
-    const answer = await ask("POST", form.dataset.upload, said);
+    const answer = await ask(job, "POST", form.dataset.upload, said);
     if (answer.status === 422) {
       const report = document.getElementById("upload-report");
       report.innerHTML = answer.responseText;
       report.scrollIntoView({ block: "start" });
-      throw new Refused("");
+      throw new Unread("");
     }
     if (answer.status !== 200) throw new Refused(refusal(answer) || "The site doesn't take this file.");
     const found = JSON.parse(answer.responseText);
-    [job.id, job.address, job.chunk] = [found.id, found.address, found.chunk];
+    [job.address, job.chunk] = [found.address, found.chunk];
     form.elements.upload.value = found.id;
-    await agree(found);
+    await agree(job, found);
   };
   // Take the server's word for how much it has, if that is how this file begins.
-  const agree = async ({ offset, digest }) => {
+  const agree = async (job, { offset, digest }) => {
     if (offset < job.offset) [job.offset, job.digest] = [0, new Uint8Array()];
     if (offset - job.offset > job.chunk) say("Comparing the file with what is uploaded.");
     while (job.offset < offset) {
       if (job.isStopped) throw new Stopped();
-      const bytes = await piece(job.offset);
+      const bytes = await piece(job, job.offset);
       job.digest = await chained(job.digest, await sha256(bytes));
       job.offset += bytes.byteLength;
-      show(job.offset, "compared");
+      show(job, job.offset, "compared");
     }
     if (hex(job.digest) !== digest) {
       throw new Refused("The file that you chose differs from what is uploaded of it. Discard that upload under Unfinished imports, and upload the file again.");
     }
     job.seen = [];
   };
-  const told = async () => {
-    const answer = await ask("GET", job.address);
+  const told = async (job) => {
+    const answer = await ask(job, "GET", job.address);
     if (answer.status === 404) throw new Refused("This upload was discarded. Choose the file again to begin anew.");
-    await agree(JSON.parse(answer.responseText));
+    await agree(job, JSON.parse(answer.responseText));
   };
-  const send = async () => {
-    const bytes = await piece(job.offset);
+  const send = async (job) => {
+    const bytes = await piece(job, job.offset);
     const digest = await sha256(bytes);
     if (job.isStopped) throw new Stopped();
     const headers = {
@@ -172,13 +173,13 @@
       "Content-Digest": `sha-256=:${btoa(String.fromCharCode(...digest))}:`,
     };
     const before = job.offset;
-    const answer = await ask("POST", job.address, bytes, headers, (sent) => show(before + Math.min(sent, bytes.byteLength)));
+    const answer = await ask(job, "POST", job.address, bytes, headers, (sent) => show(job, before + Math.min(sent, bytes.byteLength)));
     if (answer.status === 200) {
       job.digest = await chained(job.digest, digest);
       job.offset += bytes.byteLength;
-      show(job.offset);
+      show(job, job.offset);
       if (JSON.parse(answer.responseText).digest !== hex(job.digest)) throw new Refused("What is stored differs from the file.");
-    } else if (answer.status === 409) await agree(JSON.parse(answer.responseText));
+    } else if (answer.status === 409) await agree(job, JSON.parse(answer.responseText));
     else if (answer.status === 422) throw new Broken("A part arrived damaged.");
     else if (answer.status === 404) throw new Refused("This upload was discarded. Choose the file again to begin anew.");
     else throw new Refused(refusal(answer) || "The site doesn't take this file.");
@@ -186,7 +187,7 @@
 
   // ---- the loop
   // Waits until it is worth another attempt: a while, or until the browser is online again.
-  const wait = (reason) =>
+  const wait = (job, reason) =>
     new Promise((resolve, reject) => {
       const seconds = Math.min(MOST_WAIT_S, 2 ** job.failures++);
       let clock = 0;
@@ -204,56 +205,55 @@
         clock = setTimeout(again, 1000 * seconds * (0.75 + Math.random() / 2));
       } else say("You're offline. The upload continues when you reconnect.");
     });
-  const run = async () => {
-    const mine = job;
-    mine.isStopped = false;
+  const run = async (job) => {
+    [job.isStopped, job.isRunning] = [false, true];
     isPaused(false);
     say("Uploading.");
     let isKnown = false; // what the server has
     try {
       for (;;) {
         try {
-          if (!isKnown) await (mine.address ? told() : begin());
+          if (!isKnown) await (job.address ? told(job) : begin(job));
           isKnown = true;
-          while (mine.offset < mine.file.size) {
-            await send();
-            mine.failures = 0;
-            if (!state.textContent.startsWith("Uploading")) say(`Uploading, ${percent(mine.offset)} done.`);
+          while (job.offset < job.file.size) {
+            await send(job);
+            job.failures = 0;
+            if (!state.textContent.startsWith("Uploading")) say(`Uploading, ${percent(job, job.offset)} done.`);
           }
           break;
         } catch (error) {
-          if (mine.isStopped || !(error instanceof Broken)) throw error;
+          if (job.isStopped || !(error instanceof Broken)) throw error;
           isKnown = false;
-          await wait(error.message);
+          await wait(job, error.message);
         }
       }
-      end();
+      if (job.isStopped) throw new Stopped();
+      job.isRunning = false;
+      end(job);
     } catch (error) {
-      if (job !== mine) return;
-      if (error instanceof Stopped) say(`Paused at ${percent(mine.offset)}.`);
-      else {
-        say(error.message);
-        mine.isStopped = true;
-        if (error instanceof Refused && !error.message) forget();
-        else isPaused(true);
-        if (!(error instanceof Refused)) throw error;
-      }
+      job.isRunning = false;
+      if (job !== current) return; // another file was chosen
+      if (error instanceof Stopped) say(`Paused at ${percent(job, job.offset)}.`);
+      else say(error.message);
+      isPaused(true);
+      if (error instanceof Unread) panel.hidden = true;
       release();
+      if (![Stopped, Refused, Unread].some((kind) => error instanceof kind)) throw error;
     }
   };
   const release = () => document.dispatchEvent(new Event("touchstone:held"));
   const isPaused = (paused) => (pause.textContent = paused ? "Resume upload" : "Pause upload");
-  const stop = () => {
+  const stop = (job) => {
     job.isStopped = true;
     job.cancel?.();
     job.request?.abort();
   };
   const forget = () => {
-    job = null;
+    current = null;
     panel.hidden = true;
     input.disabled = false;
   };
-  const end = () => {
+  const end = (job) => {
     say("Uploaded. The file is being checked.");
     bar.value = bar.max;
     pause.hidden = true;
@@ -270,40 +270,41 @@
     (event) => {
       if (event.target !== form || event.defaultPrevented || isEnding) return;
       const file = input.files[0];
-      if (!job && (!file || file.size <= Number(form.dataset.uploadChunk))) return;
+      if (!current && (!file || file.size <= Number(form.dataset.uploadChunk))) return;
       event.preventDefault();
       event.stopPropagation();
       submitter = event.submitter;
       document.getElementById("upload-report").replaceChildren();
-      if (job && !job.isStopped) return;
-      job ??= { file, id: 0, address: "", chunk: 0, offset: 0, digest: new Uint8Array(), seen: [], toldAt: 0, failures: 0 };
-      job.toldAt = performance.now();
-      job.address = ""; // the form may have changed
-      nameShown.textContent = job.file.name;
+      if (current?.isRunning) return;
+      current ??= { file, address: "", chunk: 0, offset: 0, digest: new Uint8Array(), failures: 0 };
+      current.seen = [];
+      current.toldAt = performance.now();
+      current.address = ""; // the form may have changed
+      nameShown.textContent = file.name;
       panel.hidden = pause.hidden = false;
-      show(job.offset);
-      run();
+      show(current, current.offset);
+      run(current);
     },
     true,
   );
   pause.addEventListener("click", () => {
-    if (!job.isStopped) return stop();
-    run();
+    if (current.isRunning) stop(current);
+    else run(current);
   });
   input.addEventListener("change", () => {
-    if (!job) return;
-    stop();
+    if (!current) return;
+    stop(current);
     forget();
     form.elements.upload.value = form.elements.upload.defaultValue;
     say("");
     release();
   });
-  addEventListener("offline", () => job?.request?.abort());
+  addEventListener("offline", () => current?.request?.abort());
 
   // The end of an upload is sent as the form is: where that fails, it's sent again.
   const again = () => {
     if (!isEnding) return;
-    const seconds = Math.min(MOST_WAIT_S, 2 ** job.failures++);
+    const seconds = Math.min(MOST_WAIT_S, 2 ** current.failures++);
     say(`The connection broke. Trying again in ${lasting(seconds)}.`);
     setTimeout(() => {
       release();
@@ -311,12 +312,17 @@
     }, 1000 * seconds);
   };
   form.addEventListener("htmx:sendError", again);
-  form.addEventListener("htmx:responseError", (event) => event.detail.xhr.status >= 500 && again());
+  form.addEventListener("htmx:responseError", (event) => {
+    if (event.detail.xhr.status >= 500) return again();
+    if (!isEnding) return;
+    isEnding = input.disabled = false;
+    say("The site doesn't take the file. Reload this page and choose the same file again.");
+  });
   // It came, and something in it is wrong: the file stays where it is while that is corrected.
   form.addEventListener("htmx:afterRequest", (event) => {
     if (!isEnding || !event.detail.successful || event.detail.xhr.getResponseHeader("HX-Redirect")) return;
-    isEnding = false;
-    forget();
+    isEnding = input.disabled = false;
+    panel.hidden = true;
     say("The file is uploaded. Correct the form and send it again.");
   });
   addEventListener("pageshow", (event) => {

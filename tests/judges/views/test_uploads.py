@@ -67,7 +67,7 @@ def chunk_sent(browser, upload, offset, piece, *, digest=None, **headers):
     } | headers
     said = {name: value for name, value in said.items() if value is not None}
     return browser.post(
-        f"/imports/uploads/{upload.pk}/", piece, content_type="application/octet-stream", headers=said
+        f"/datasets/upload/{upload.pk}/", piece, content_type="application/octet-stream", headers=said
     )
 
 
@@ -128,7 +128,11 @@ class TestChunks:
         browser = client_of(cast.alice)
         upload = chunks_sent(browser, upload_of(began(browser)), until=2 * CHUNK)
         again = began(client_of(cast.alice), title="Another").json()
-        assert (again["id"], again["offset"], again["digest"]) == (upload.pk, 2 * CHUNK, chain(PAIRS[: 2 * CHUNK]))
+        assert (again["id"], again["offset"], again["digest"]) == (
+            upload.pk,
+            2 * CHUNK,
+            chain(PAIRS[: 2 * CHUNK]),
+        )
         assert again["chunk"] == CHUNK
         assert browser.get(again["address"]).json() == {
             key: again[key] for key in ("id", "address", "chunk", "offset", "digest")
@@ -355,7 +359,9 @@ class TestEnd:
     def test_a_published_file_that_is_refused_keeps_the_upload(self, cast):
         browser = client_of(cast.alice)
         said = {"format": "alpaca-human", "name": "farm"}
-        upload = chunks_sent(browser, upload_of(began(browser, b"[{}]" * 20, called="a.json", **said)), b"[{}]" * 20)
+        upload = chunks_sent(
+            browser, upload_of(began(browser, b"[{}]" * 20, called="a.json", **said)), b"[{}]" * 20
+        )
         answer = ended(browser, upload, **said)
         assert answer.status_code == 200
         assert "a.json" in text_of(answer)
@@ -377,7 +383,7 @@ class TestEnd:
 class TestOthers:
     def test_whose_they_are(self, cast, pairs):
         upload = chunks_sent(client_of(cast.alice), upload_of(began(client_of(cast.alice))), until=CHUNK)
-        own = f"/imports/uploads/{upload.pk}/"
+        own = f"/datasets/upload/{upload.pk}/"
         discard = f"/imports/unfinished/uploads/{upload.pk}/"
         for user, status in ((None, 302), (cast.carl, 403), (cast.bob, 404), (cast.ann, 404)):
             browser = client_of(user)
@@ -412,8 +418,20 @@ class TestList:
         page = browser.get(LIST)
         rows = [(one.file, one.into, one.kind, one.progress, one.state) for one, _, _ in page.context["rows"]]
         assert rows == [
-            ("v.csv", "pairs", "Verdicts", "190\xa0bytes uploaded, not read yet", "Waiting for you to continue"),
-            ("mine.jsonl", "new", "Items", f"128\xa0bytes of {len(PAIRS)}\xa0bytes uploaded", "Upload not finished"),
+            (
+                "v.csv",
+                "pairs",
+                "Verdicts",
+                "190\xa0bytes uploaded, not read yet",
+                "Waiting for you to continue",
+            ),
+            (
+                "mine.jsonl",
+                "new",
+                "Items",
+                f"128\xa0bytes of {len(PAIRS)}\xa0bytes uploaded",
+                "Upload not finished",
+            ),
         ]
         text = page.content.decode()
         assert f'href="/datasets/upload/?upload={upload.pk}"' in text
@@ -443,7 +461,9 @@ class TestList:
     def test_a_chunk_takes_few_queries(self, cast, django_assert_num_queries):
         browser = client_of(cast.alice)
         upload = upload_of(began(browser))
-        with django_assert_num_queries(7):  # session, user, whose it is; in a transaction: the row, and what is stored
+        with django_assert_num_queries(
+            7
+        ):  # session, user, whose it is; in a transaction: the row, and what is stored
             chunk_sent(browser, upload, 0, PAIRS[:CHUNK])
 
     def test_it_is_discarded_with_its_file(self, cast, folder):
@@ -461,7 +481,10 @@ class TestList:
         browser = client_of(cast.alice)
         upload = chunks_sent(browser, upload_of(began(browser)))
         ended(browser, upload)
-        assert browser.post(f"/imports/unfinished/uploads/{upload.pk}/", {"action": "discard"}).status_code == 404
+        assert (
+            browser.post(f"/imports/unfinished/uploads/{upload.pk}/", {"action": "discard"}).status_code
+            == 404
+        )
         assert path_of(DatasetImport.objects.get()).exists()
 
     def test_one_that_nobody_continues_is_removed_in_time(self, cast, folder, settings):
