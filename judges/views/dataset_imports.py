@@ -68,7 +68,9 @@ def dataset_upload(request: ResearcherRequest) -> HttpResponse:
     The file is in the request, or was uploaded in chunks.
     """
     upload = upload_named(request)
-    form = DatasetUploadForm(request.POST or None, files_of(request, upload), initial=upload and upload.said)
+    form = DatasetUploadForm(
+        request.POST or None, files_of(request, upload), initial=upload.said if upload else None
+    )
     address = page_of_upload(upload) if upload is not None and upload.is_taken else None
     if address is None and request.method == "POST" and form.is_valid():
         address = _sent(request, form, upload)

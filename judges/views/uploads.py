@@ -2,7 +2,7 @@
 
 import binascii
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
 from django.views.decorators.cache import never_cache
 
 from annotation.forms.upload import DatasetUploadForm
@@ -96,12 +97,12 @@ def upload_named(request: ResearcherRequest, dataset: Dataset | None = None) -> 
     return upload
 
 
-def declared_file(name: str, size: int) -> dict[str, UploadedFile[Any]]:
+def declared_file(name: str, size: int) -> MultiValueDict[str, UploadedFile[Any]]:
     """A file for a form that looks at its name and size."""
-    return {"file": UploadedFile(None, name, size=size)}
+    return MultiValueDict({"file": [UploadedFile(None, name, size=size)]})
 
 
-def files_of(request: ResearcherRequest, upload: FileUpload | None) -> Mapping[str, Any] | None:
+def files_of(request: ResearcherRequest, upload: FileUpload | None) -> MultiValueDict[str, Any] | None:
     """The files of a form: those that it sends, else the one that it says is uploaded."""
     if request.method != "POST":
         return None

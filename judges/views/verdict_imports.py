@@ -38,7 +38,9 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = dataset_for_verdicts(request.user, name)
     address = reverse("judges:verdict-import", args=[dataset.name])
     upload = upload_named(request, dataset)
-    form = VerdictImportForm(request.POST or None, files_of(request, upload), initial=upload and upload.said)
+    form = VerdictImportForm(
+        request.POST or None, files_of(request, upload), initial=upload.said if upload else None
+    )
     is_sent = upload is not None and upload.is_taken
     if not is_sent and request.method == "POST" and form.is_valid():
         is_sent = _sent(request, dataset, form, upload)

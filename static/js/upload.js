@@ -11,6 +11,7 @@
   const STALLED_MS = 30_000;
   const MOST_WAIT_S = 30;
   const RATE_MS = 8_000;
+  const SHOWN_MS = 200;
   const TOLD_MS = 15_000; // how often the live region says how far it is
 
   const at = (name) => form.querySelector(`[data-upload-${name}]`);
@@ -44,8 +45,9 @@
   };
   const percent = (job, bytes) => `${Math.floor((100 * bytes) / job.file.size)}%`;
   const show = (job, bytes, what = "uploaded") => {
-    if (job !== current) return;
     const now = performance.now();
+    if (job !== current || (now - job.shownAt < SHOWN_MS && bytes < job.file.size)) return;
+    job.shownAt = now;
     bar.value = Math.floor((1000 * bytes) / job.file.size);
     share.textContent = percent(job, bytes);
     job.seen.push([now, bytes]);
@@ -69,9 +71,10 @@
     both.set(digest, before.length);
     return sha256(both);
   };
-  const piece = async (job, offset) => {
+  const chunkAt = (job, offset) => job.file.slice(offset, offset + job.chunk);
+  const digestAt = async (job, offset) => {
     try {
-      return await job.file.slice(offset, offset + job.chunk).arrayBuffer();
+      return await sha256(await chunkAt(job, offset).arrayBuffer());
     } catch {
       throw new Refused("The file can't be read. It was changed or moved: choose it again.");
     }
@@ -148,9 +151,8 @@
     if (offset - job.offset > job.chunk) say("Comparing the file with what is uploaded.");
     while (job.offset < offset) {
       if (job.isStopped) throw new Stopped();
-      const bytes = await piece(job, job.offset);
-      job.digest = await chained(job.digest, await sha256(bytes));
-      job.offset += bytes.byteLength;
+      job.digest = await chained(job.digest, await digestAt(job, job.offset));
+      job.offset += chunkAt(job, job.offset).size;
       show(job, job.offset, "compared");
     }
     if (hex(job.digest) !== digest) {
@@ -164,8 +166,8 @@
     await agree(job, JSON.parse(answer.responseText));
   };
   const send = async (job) => {
-    const bytes = await piece(job, job.offset);
-    const digest = await sha256(bytes);
+    const chunk = chunkAt(job, job.offset);
+    const digest = await (job.next?.offset === job.offset ? job.next.digest : digestAt(job, job.offset));
     if (job.isStopped) throw new Stopped();
     const headers = {
       "Content-Type": "application/octet-stream",
@@ -173,10 +175,15 @@
       "Content-Digest": `sha-256=:${btoa(String.fromCharCode(...digest))}:`,
     };
     const before = job.offset;
-    const answer = await ask(job, "POST", job.address, bytes, headers, (sent) => show(job, before + Math.min(sent, bytes.byteLength)));
+    const sending = ask(job, "POST", job.address, chunk, headers, (sent) => show(job, before + Math.min(sent, chunk.size)));
+    // The next one is hashed while this one is on its way; an error is met when its turn comes.
+    const next = before + chunk.size;
+    job.next = next < job.file.size ? { offset: next, digest: digestAt(job, next) } : null;
+    job.next?.digest.catch(() => {});
+    const answer = await sending;
     if (answer.status === 200) {
       job.digest = await chained(job.digest, digest);
-      job.offset += bytes.byteLength;
+      job.offset = next;
       show(job, job.offset);
       if (JSON.parse(answer.responseText).digest !== hex(job.digest)) throw new Refused("What is stored differs from the file.");
     } else if (answer.status === 409) await agree(job, JSON.parse(answer.responseText));
@@ -235,6 +242,8 @@
       if (job !== current) return; // another file was chosen
       if (error instanceof Stopped) say(`Paused at ${percent(job, job.offset)}.`);
       else say(error.message);
+      [job.seen, job.shownAt] = [[], 0]; // it has no rate now
+      show(job, job.offset);
       isPaused(true);
       if (error instanceof Unread) panel.hidden = true;
       release();
@@ -277,12 +286,13 @@
       document.getElementById("upload-report").replaceChildren();
       if (current?.isRunning) return;
       current ??= { file, address: "", chunk: 0, offset: 0, digest: new Uint8Array(), failures: 0 };
-      current.seen = [];
+      [current.seen, current.shownAt] = [[], 0];
       current.toldAt = performance.now();
       current.address = ""; // the form may have changed
       nameShown.textContent = file.name;
       panel.hidden = pause.hidden = false;
       show(current, current.offset);
+      panel.focus(); // the button that was pressed may be far below it
       run(current);
     },
     true,

@@ -162,7 +162,7 @@ def test_it_continues_after_a_reload_with_the_same_file(opened, table):
     page = opened()
     with held(page, after=9) as asked:
         chosen(page, table)
-        expect(page.get_by_role("progressbar", name="Upload")).to_be_visible()
+        expect(page.get_by_role("progressbar", name="Upload progress")).to_be_in_viewport()
         expect(page.locator("[data-upload-figures]")).to_contain_text("1.4 MB")
         stopped_after(page, asked, 9)
         page.reload()
