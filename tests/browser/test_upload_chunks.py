@@ -230,6 +230,16 @@ def test_offline_it_waits_until_the_browser_is_online(opened, table):
     assert_imported(page)
 
 
+def test_a_session_that_ends_keeps_what_is_uploaded(opened, table):
+    page = opened(watched=False)
+    with held(page, after=5) as asked:
+        chosen(page, table)
+        stopped_after(page, asked, 5)
+        page.context.clear_cookies()
+    expect(page.get_by_text("Your session has ended. Log in again")).to_be_visible()
+    assert FileUpload.objects.get().n_stored == 5 * CHUNK
+
+
 def test_it_continues_on_another_day_from_the_list(opened, table, live_server):
     page = opened()
     with held(page, after=CHUNKS - 1) as asked:

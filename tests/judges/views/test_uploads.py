@@ -458,6 +458,16 @@ class TestList:
         with django_assert_num_queries(6):
             browser.get(LIST)
 
+    def test_the_form_takes_few_queries_however_many_there_are(self, cast, pairs, django_assert_num_queries):
+        browser = client_of(cast.alice)
+        upload = upload_of(began(browser))
+        for place in range(5):
+            began(browser, called=f"{place}.jsonl")
+        with django_assert_num_queries(4):  # session, user, files, uploads
+            browser.get("/datasets/upload/")
+        with django_assert_num_queries(5):  # and this one
+            browser.get(f"/datasets/upload/?upload={upload.pk}")
+
     def test_a_chunk_takes_few_queries(self, cast, django_assert_num_queries):
         browser = client_of(cast.alice)
         upload = upload_of(began(browser))
