@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('size', models.PositiveBigIntegerField(help_text='Bytes of the whole file.')),
                 ('chunk', models.PositiveIntegerField(help_text='Bytes of each chunk but the last.')),
                 ('n_stored', models.PositiveBigIntegerField(default=0, help_text='Bytes that are stored.')),
-                ('digest', models.CharField(blank=True, help_text="SHA-256 of what is stored: of the one before the last chunk, and of that chunk's.", max_length=64)),
+                ('digest', models.CharField(blank=True, help_text="SHA-256 over the digest that was stored before the last chunk and the SHA-256 of that chunk.", max_length=64)),
                 ('key', models.CharField(help_text='Hash by which the file is known again: name, size, time and first bytes.', max_length=64)),
                 ('said', models.JSONField(default=dict, help_text='What the form says of it.')),
                 ('is_taken', models.BooleanField(default=False, help_text='Whether the import of the whole file began.')),

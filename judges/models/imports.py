@@ -158,7 +158,7 @@ class FileUpload(models.Model):
     digest = models.CharField(
         max_length=64,
         blank=True,
-        help_text="SHA-256 of what is stored: of the one before the last chunk, and of that chunk's.",
+        help_text="SHA-256 over the digest that was stored before the last chunk and the SHA-256 of that chunk.",
     )
     key = models.CharField(
         max_length=64, help_text="Hash by which the file is known again: name, size, time and first bytes."
