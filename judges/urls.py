@@ -16,6 +16,7 @@ from judges.views import (
     judgments,
     sweeps,
     unfinished_imports,
+    uploads,
     verdict_imports,
 )
 
@@ -42,7 +43,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(
         "datasets/<slug:name>/judgments/import/", verdict_imports.verdict_import_page, name="verdict-import"
     ),
+    path(
+        "datasets/<slug:name>/judgments/import/begin/",
+        uploads.verdict_upload_begin,
+        name="verdict-upload-begin",
+    ),
     path("datasets/upload/", dataset_imports.dataset_upload, name="dataset-upload"),
+    path("datasets/upload/begin/", uploads.dataset_upload_begin, name="dataset-upload-begin"),
+    # Below `datasets/`, where proxies take more than a form.
+    path("datasets/upload/<row:pk>/", uploads.upload_chunk, name="upload-chunk"),
     path("imports/datasets/<row:pk>/", dataset_imports.dataset_import_page, name="dataset-import"),
     path(
         "imports/datasets/<row:pk>/images/<str:digest>/",

@@ -48,7 +48,7 @@ from tests.annotation.cast import labels_make
 from tests.annotation.entry.props import link_make
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make, user_make
 from tests.annotation.pictures import picture
-from tests.judges.unfinished import staged_make
+from tests.judges.unfinished import staged_make, upload_make
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.preregistrations import preregistered
 from tests.metaeval.rows import swept
@@ -183,6 +183,7 @@ class World:
             "imports/unfinished/datasets/": items_sent.pk,
             "imports/unfinished/verdicts/": sent.pk,
             "imports/unfinished/staged/": staged_make(self.alice).pk,
+            **dict.fromkeys(("imports/unfinished/uploads/", "datasets/upload/"), upload_make(self.alice).pk),
             "exports/<str:token>/": export_token(exported),
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,

@@ -179,12 +179,12 @@ def unfinished_imports_count(user: User) -> int:
     """How many imports of theirs aren't finished, in the browser and on the command line: two queries."""
     staged = StagedImport.objects.filter(dataset__owner=user, job="", is_given_up=False).count()
     # Files are of the application above, by the names of its relations.
-    files = {
-        relation.removesuffix("s"): Count(
-            relation, filter=~Q(**{f"{relation}__state": "done"}), distinct=True
-        )
-        for relation in ("dataset_imports", "verdict_imports")
+    unfinished = {
+        "dataset_imports": ~Q(dataset_imports__state="done"),
+        "verdict_imports": ~Q(verdict_imports__state="done"),
+        "file_uploads": Q(file_uploads__is_taken=False),
     }
+    files = {f"n_{name}": Count(name, filter=rows, distinct=True) for name, rows in unfinished.items()}
     counted: dict[str, int] = User.objects.filter(pk=user.pk).aggregate(**files)
     return staged + sum(counted.values())
 

@@ -23,6 +23,7 @@ from judges.models.imports import (
     WAITING_IMPORT,
     DatasetImport,
     FileImport,
+    FileUpload,
     ImportState,
     JudgeUpload,
     VerdictImport,

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation.models import Split
@@ -134,6 +134,61 @@ class DatasetImport(FileImport):
 
     def __str__(self) -> str:
         return f"{self.name} as {self.dataset_name}"
+
+
+class FileUpload(models.Model):
+    """A file that goes up in chunks: what it is, and how much of it is stored (`judges.services.uploads`).
+
+    Once it is whole an import takes it; the row stays for a while, so that the end can be sent twice.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="file_uploads")
+    dataset = models.ForeignKey(
+        "annotation.Dataset",
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="file_uploads",
+        help_text="Of a file of verdicts or labels, what they are on; none of a file of items.",
+    )
+    name = models.CharField(max_length=200, help_text="The name of the file that is sent.")
+    file = models.CharField(max_length=100, help_text="Its name in the folder of imports.")
+    size = models.PositiveBigIntegerField(help_text="Bytes of the whole file.")
+    chunk = models.PositiveIntegerField(help_text="Bytes of each chunk but the last.")
+    n_stored = models.PositiveBigIntegerField(default=0, help_text="Bytes that are stored.")
+    digest = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="SHA-256 over the digest that was stored before the last chunk and the SHA-256 of that chunk.",
+    )
+    key = models.CharField(
+        max_length=64, help_text="Hash by which the file is known again: name, size, time and first bytes."
+    )
+    said = models.JSONField(default=dict, help_text="What the form says of it.")
+    is_taken = models.BooleanField(default=False, help_text="Whether the import of the whole file began.")
+    import_pk = models.PositiveBigIntegerField(
+        null=True, help_text="The import that has the file; none where it was imported at once."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField(
+        default=timezone.now, help_text="When it was begun, or its last chunk came."
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            # Tabs that send the same file at once send it together.
+            models.UniqueConstraint(
+                fields=["user", "key"], condition=Q(is_taken=False), name="file_upload_once"
+            ),
+            models.CheckConstraint(condition=Q(n_stored__lte=F("size")), name="file_upload_within_its_size"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_whole(self) -> bool:
+        return self.n_stored == self.size
 
 
 class JudgeUpload(models.Model):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -44,18 +44,17 @@ from annotation.services.datasets import (
 )
 from annotation.services.images import image_folder
 from annotation.services.staged_imports import staged_give_up, staged_of_job
-from judges.models import WAITING_IMPORT, DatasetImport, ImportState
+from judges.models import DatasetImport, FileUpload, ImportState
 from judges.services.file_imports import file_import
 from judges.services.heartbeat import Heartbeat, InterruptedJob
 from judges.services.import_files import (
     ImportQueue,
-    file_keep,
     files_forget,
     path_as_sent,
     path_of,
-    waiting_check,
 )
 from judges.services.judgments import JudgmentsResult
+from judges.services.uploads import import_create
 from judges.services.waking import wakeups_send
 
 AT_ONCE = 2**18
@@ -68,7 +67,7 @@ ERRORS, PREVIEW = ".errors.jsonl", ".preview.json"
 
 
 def dataset_import_request(
-    *, user: User, name: str, content: IO[bytes], dataset_name: str, **said: Any
+    *, user: User, name: str, content: IO[bytes] | FileUpload, dataset_name: str, **said: Any
 ) -> DatasetImport:
     """Keep a file, and check it: at once where it is small. The same file while it waits is the same import.
 
@@ -76,6 +75,8 @@ def dataset_import_request(
     ----------
     name
         Of the file.
+    content
+        The file, or its upload in chunks, which is whole.
     said
         Of `DatasetImport`: title, split, licence, criteria, mapping.
 
@@ -83,21 +84,16 @@ def dataset_import_request(
     ------
     FileNotTakenError
         There is no room for it.
+    UploadTakenError
+        The import of this upload began already.
     """
-    rows = DatasetImport.objects.all()
-    waiting_check(rows, user)
-    asked = json.dumps([dataset_name, said], sort_keys=True, default=str)
-    kept = file_keep(content, suffix=Path(name).suffix.lower(), asked=asked)
-    try:
-        with transaction.atomic():
-            job = DatasetImport.objects.create(
-                requested_by=user, name=name[-200:], file=kept.name, size=kept.size, key=kept.key,
-                dataset_name=dataset_name, **said,
-            )  # fmt: skip
-    except IntegrityError:  # it waits already, or was sent twice at once
-        path_of(DatasetImport(file=kept.name)).unlink()
-        return rows.get(requested_by=user, key=kept.key, state__in=WAITING_IMPORT)
-    _work_soon(job)
+    job, is_new = import_create(
+        DatasetImport.objects.all(), user, content, suffix=Path(name).suffix.lower(),
+        asked=json.dumps([dataset_name, said], sort_keys=True, default=str),
+        name=name[-200:], dataset_name=dataset_name, **said,
+    )  # fmt: skip
+    if is_new:
+        _work_soon(job)
     return job
 
 

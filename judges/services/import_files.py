@@ -26,7 +26,15 @@ from django.utils import timezone
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.models import User
-from judges.models import KEPT_IMPORT, OPEN_IMPORT, DatasetImport, FileImport, ImportState, VerdictImport
+from judges.models import (
+    KEPT_IMPORT,
+    OPEN_IMPORT,
+    DatasetImport,
+    FileImport,
+    FileUpload,
+    ImportState,
+    VerdictImport,
+)
 from judges.services.heartbeat import LEASE, Heartbeat, InterruptedJob
 from web.upload import name_on_disk
 
@@ -66,24 +74,35 @@ def file_keep(content: IO[bytes], *, suffix: str, asked: str) -> KeptFile:
     FileNotTakenError
         There is no room.
     """
-    folder = Path(settings.IMPORTS_DIR)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{uuid.uuid4().hex}{suffix}"
+    path = imports_folder() / f"{uuid.uuid4().hex}{suffix}"
     digest = sha256(asked.encode())
     with path.open("xb") as copy:
         path.chmod(0o600)
         while block := content.read(2**20):
-            if shutil.disk_usage(folder).free - len(block) < LEFT_FREE:
+            try:
+                room_check(len(block))
+            except FileNotTakenError:
                 path.unlink()
-                raise FileNotTakenError(
-                    "There is no disk space left for uploads. Ask the administrator for more."
-                )
+                raise
             digest.update(block)
             copy.write(block)
     return KeptFile(path.name, path.stat().st_size, digest.hexdigest())
 
 
-def path_of(job: FileImport, part: str = "") -> Path:
+def imports_folder() -> Path:
+    """The folder of imports, made where it isn't there."""
+    folder = Path(settings.IMPORTS_DIR)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def room_check(n: int) -> None:
+    """Raise `FileNotTakenError` where the disk has no room for `n` more bytes."""
+    if shutil.disk_usage(imports_folder()).free - n < LEFT_FREE:
+        raise FileNotTakenError("There is no disk space left for uploads. Ask the administrator for more.")
+
+
+def path_of(job: FileImport | FileUpload, part: str = "") -> Path:
     """Where the file of a row lies, or with `part` what was written beside it, such as the errors of its rows."""
     return Path(settings.IMPORTS_DIR) / f"{Path(job.file).name}{part}"
 
@@ -106,9 +125,21 @@ def files_forget(job: FileImport, *, beside: bool = True) -> None:
             other.unlink(missing_ok=True)
 
 
-def waiting_check(rows: QuerySet[Any], user: User) -> None:
-    """Raise `FileNotTakenError` where a person has as many files waiting as they may."""
-    if rows.filter(requested_by=user, state__in=KEPT_IMPORT).count() >= MOST_KEPT:
+def waiting_check(rows: QuerySet[Any], user: User, *, upload: FileUpload | None = None) -> None:
+    """Raise `FileNotTakenError` where a person has as many files of this sort waiting, or on their way, as they may.
+
+    Parameters
+    ----------
+    upload
+        The file that is to be imported, where it is one of those on their way.
+    """
+    waiting = rows.filter(requested_by=user, state__in=KEPT_IMPORT).count()
+    uploads = FileUpload.objects.filter(
+        user=user, is_taken=False, dataset__isnull=rows.model is DatasetImport
+    )
+    if upload is not None:
+        uploads = uploads.exclude(pk=upload.pk)
+    if waiting + uploads.count() >= MOST_KEPT:
         raise FileNotTakenError(
             f"{MOST_KEPT} of your files wait to be imported. Finish or discard some under "
             "Datasets, Unfinished imports first."
@@ -299,14 +330,19 @@ def imports_tidy() -> int:
     before = timezone.now() - timedelta(hours=settings.EXPORTS_KEEP_HOURS)
     for model in (VerdictImport, DatasetImport):
         model._default_manager.filter(created_at__lte=before).exclude(state__in=OPEN_IMPORT).delete()
+    FileUpload.objects.filter(moved_at__lte=before).delete()
     folder = Path(settings.IMPORTS_DIR)
     files = list(folder.iterdir()) if folder.is_dir() else []
     if not files:
         return 0
     wanted = {
         name
-        for model in (VerdictImport, DatasetImport)
-        for name in model._default_manager.values_list("file", flat=True)
+        for rows in (
+            VerdictImport.objects.all(),
+            DatasetImport.objects.all(),
+            FileUpload.objects.all(),
+        )
+        for name in rows.values_list("file", flat=True)
     }
     # A file that is being sent has no row yet. What lies beside a file has its name and one ending more.
     stray = [

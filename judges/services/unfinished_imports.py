@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from django.template.defaultfilters import filesizeformat
+
 from annotation.models import StagedImport, User
 from annotation.services.staged_imports import (
     staged_get_for,
@@ -15,7 +17,7 @@ from annotation.services.staged_imports import (
     staged_removal_due,
     staged_rows_of_jobs,
 )
-from judges.models import DatasetImport, FileImport, ImportState, VerdictImport
+from judges.models import DatasetImport, FileImport, FileUpload, ImportState, VerdictImport
 from judges.services.dataset_imports import (
     dataset_import_continue,
     dataset_import_delete,
@@ -24,6 +26,13 @@ from judges.services.dataset_imports import (
     job_name,
 )
 from judges.services.import_files import may_continue, removal_due
+from judges.services.uploads import (
+    upload_discard,
+    upload_get_for,
+    upload_removal_due,
+    uploads_of,
+)
+from judges.services.verdict_files import LABELS
 from judges.services.verdict_imports import (
     verdict_import_continue,
     verdict_import_delete,
@@ -31,7 +40,7 @@ from judges.services.verdict_imports import (
     verdict_imports_of,
 )
 
-Sort: TypeAlias = Literal["datasets", "verdicts", "staged"]
+Sort: TypeAlias = Literal["datasets", "verdicts", "staged", "uploads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class UnfinishedImport:
     Attributes
     ----------
     sort
-        A file of items, of verdicts, or an import of the command line.
+        A file of items, of verdicts, an import of the command line, or a file whose upload isn't finished.
     into
         Name of the dataset.
     kind
@@ -75,7 +84,7 @@ class UnfinishedImport:
 
 
 def unfinished_imports_of(user: User) -> list[UnfinishedImport]:
-    """The imports of this person that aren't finished, newest first. Three queries, and one more for files of items."""
+    """The imports of this person that aren't finished, newest first. Four queries, and one more for files of items."""
     items = [job for job in dataset_imports_of(user) if job.state != ImportState.DONE]
     stored = staged_rows_of_jobs([job_name(job) for job in items]) if items else {}
     verdicts = [job for job in verdict_imports_of(user) if job.state != ImportState.DONE]
@@ -83,6 +92,7 @@ def unfinished_imports_of(user: User) -> list[UnfinishedImport]:
         *(_of_items(job, stored.get(job_name(job), 0)) for job in items),
         *(_of_verdicts(job) for job in verdicts),
         *(_of_command(row) for row in staged_of_owner(user)),
+        *(_of_upload(upload) for upload in uploads_of(user)),
     ]
     return sorted(found, key=lambda one: one.began_at, reverse=True)
 
@@ -101,7 +111,10 @@ def unfinished_import_continue(user: User, sort: Sort, pk: int) -> bool:
         return dataset_import_continue(job=dataset_import_get_for(user, pk))
     if sort == "verdicts":
         return verdict_import_continue(job=verdict_import_get_for(user, pk))
-    staged_get_for(user, pk)
+    if sort == "staged":
+        staged_get_for(user, pk)
+    else:
+        upload_get_for(user, pk)
     return False
 
 
@@ -114,6 +127,8 @@ def unfinished_import_discard(user: User, sort: Sort, pk: int) -> None:
         dataset_import_delete(job=dataset_import_get_for(user, pk))
     elif sort == "verdicts":
         verdict_import_delete(job=verdict_import_get_for(user, pk))
+    elif sort == "uploads":
+        upload_discard(upload_get_for(user, pk))
     else:
         staged_give_up(staged_get_for(user, pk))
 
@@ -155,6 +170,22 @@ def _of_command(row: StagedImport) -> UnfinishedImport:
     return UnfinishedImport(
         "staged", row.pk, row.file, row.dataset.name, f"{_counted(row.row, 'row')} stored", "On the command line", "",
         row.created_at, staged_removal_due(row), reason="Run the same command again to continue.",
+    )  # fmt: skip
+
+
+def _of_upload(upload: FileUpload) -> UnfinishedImport:
+    if upload.dataset is None:
+        into, kind = upload.said["name"], "Items"
+    else:
+        into, kind = upload.dataset.name, "Labels" if upload.said["format"] == LABELS else "Verdicts"
+    stored, size = filesizeformat(upload.n_stored), filesizeformat(upload.size)
+    if upload.is_whole:
+        progress, state = f"{size} uploaded, not read yet", "Waiting for you to continue"
+    else:
+        progress, state = f"{stored} of {size} uploaded", "Upload not finished"
+    return UnfinishedImport(
+        "uploads", upload.pk, upload.name, into, progress, state, "warn", upload.created_at,
+        upload_removal_due(upload), kind=kind,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -23,17 +23,16 @@ from annotation.importers.records import Origin
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_changeable_by, item_value_rules, markable_texts
 from annotation.services.datasets import labels_check, labels_import
-from judges.models import WAITING_IMPORT, ImportState, VerdictImport
+from judges.models import FileUpload, ImportState, VerdictImport
 from judges.services.heartbeat import Heartbeat, InterruptedJob
 from judges.services.import_files import (
     FileNotTakenError,
     ImportQueue,
-    file_keep,
     files_forget,
     path_of,
-    waiting_check,
 )
 from judges.services.judgments import judgments_check, judgments_import
+from judges.services.uploads import import_create
 from judges.services.verdict_files import IMPORT_FORMATS, LABELS, verdicts_read
 from judges.services.waking import wakeups_send
 
@@ -50,30 +49,31 @@ def dataset_for_verdicts(user: User, name: str) -> Dataset:
 
 
 def verdict_import_request(
-    *, user: User, dataset: Dataset, format: str, name: str, content: IO[bytes]
+    *, user: User, dataset: Dataset, format: str, name: str, content: IO[bytes] | FileUpload
 ) -> VerdictImport:
     """Keep a file, and check it: at once where it is small. The same file while it waits is the same import.
+
+    Parameters
+    ----------
+    content
+        The file, or its upload in chunks, which is whole.
 
     Raises
     ------
     FileNotTakenError
         There is no such format, or no room for the file.
+    UploadTakenError
+        The import of this upload began already.
     """
     suffix = Path(name).suffix.lower()
     if format not in IMPORT_FORMATS or suffix not in IMPORT_FORMATS[format][1]:
         raise FileNotTakenError("Files with this name and format can't be read.")
-    waiting_check(VerdictImport.objects.all(), user)
-    kept = file_keep(content, suffix=suffix, asked=f"{dataset.pk} {format} ")
-    try:
-        with transaction.atomic():
-            job = VerdictImport.objects.create(
-                requested_by=user, dataset=dataset, format=format, name=name[-200:], file=kept.name, size=kept.size,
-                key=kept.key,
-            )  # fmt: skip
-    except IntegrityError:  # it waits already, or was sent twice at once
-        path_of(VerdictImport(file=kept.name)).unlink()
-        return VerdictImport.objects.get(requested_by=user, key=kept.key, state__in=WAITING_IMPORT)
-    _work_soon(job)
+    job, is_new = import_create(
+        VerdictImport.objects.all(), user, content, suffix=suffix, asked=f"{dataset.pk} {format} ",
+        dataset=dataset, format=format, name=name[-200:],
+    )  # fmt: skip
+    if is_new:
+        _work_soon(job)
     return job
 
 

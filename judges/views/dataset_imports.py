@@ -27,7 +27,8 @@ from annotation.services.datasets import DatasetImportError
 from annotation.views.images import picture_response
 from annotation.views.item_preview import STYLES, item_preview
 from judges.forms.dataset_import import MappingForm, field_choices, known_fields, scale_choices
-from judges.models import DatasetImport
+from judges.models import DatasetImport, FileUpload
+from judges.services import uploads
 from judges.services.dataset_imports import (
     ERRORS,
     dataset_import_confirm,
@@ -42,6 +43,16 @@ from judges.services.dataset_imports import (
 )
 from judges.services.import_files import FileNotTakenError, may_continue, path_of, removal_due
 from judges.services.judgments import bundle_import
+from judges.services.uploads import UploadTakenError, upload_get_for, upload_stored
+from judges.views.uploads import (
+    files_of,
+    page_of_upload,
+    problems_of,
+    upload_is_ready,
+    upload_links,
+    upload_named,
+    upload_opened,
+)
 from web.access import ResearcherRequest, is_researcher, researcher_form, researcher_page
 from web.bodies import FORM_BYTES, accepts_body
 from web.upload import MAX_BYTES
@@ -52,50 +63,60 @@ ERRORS_PER_PAGE = 20
 @accepts_body(max(MAX_BYTES, settings.DATASET_UPLOAD_MAX_BYTES) + FORM_BYTES, who=is_researcher)
 @researcher_form
 def dataset_upload(request: ResearcherRequest) -> HttpResponse:
-    """The form. A table goes on to its own page; a file of a published format is stored at once, or refused."""
-    form = DatasetUploadForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        address = _sent(request, form)
-        if address is not None:
-            return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    """The form. A table goes on to its own page; a file of a published format is stored at once, or refused.
+
+    The file is in the request, or was uploaded in chunks.
+    """
+    upload = upload_named(request)
+    form = DatasetUploadForm(
+        request.POST or None, files_of(request, upload), initial=upload.said if upload else None
+    )
+    address = page_of_upload(upload) if upload is not None and upload.is_taken else None
+    if address is None and request.method == "POST" and form.is_valid():
+        address = _sent(request, form, upload)
+    if address is not None:
+        return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     context = {
         "section": "datasets",
         "form": form,
-        "problems": _problems(form),
+        "problems": problems_of(form),
         "jobs": dataset_imports_of(request.user),
+        "upload": upload,
+        "uploads": upload_links(request.user, None),
+        "chunk_bytes": uploads.CHUNK_BYTES,
+        "begin_url": reverse("judges:dataset-upload-begin"),
         "crumbs": [("Datasets", reverse("annotation:dataset-list")), ("Import", None)],
     }
     return render(request, "judges/dataset_upload.html", context)
 
 
-def _problems(form: DatasetUploadForm) -> list[tuple[str, str, str]]:
-    """(label, message, id of the field) of everything that is wrong."""
-    return [
-        (str(form[name].label), str(message), form[name].id_for_label or f"id_{name}")
-        for name, messages in form.errors.items()
-        if name in form.fields
-        for message in messages
-    ]
-
-
-def _sent(request: ResearcherRequest, form: DatasetUploadForm) -> str | None:
+def _sent(request: ResearcherRequest, form: DatasetUploadForm, upload: FileUpload | None) -> str | None:
     """Where to go on; None where the file is refused, with what is wrong in the form."""
     data = form.cleaned_data
-    if data["format"] == GENERIC:
-        try:
+    try:
+        if not upload_is_ready(upload, request, form):
+            return None
+        if data["format"] == GENERIC:
             job = dataset_import_request(
                 user=request.user,
                 name=data["file"].name,
-                content=data["file"],
+                content=upload or data["file"],
                 dataset_name=data["name"],
                 **{name: data[name] for name in ("title", "split", "licence", "criteria")},
             )
-        except FileNotTakenError as error:
-            form.add_error("file", str(error))
-            return None
-        return reverse("judges:dataset-import", args=[job.pk])
-    dataset = _import(request, form)
-    return None if dataset is None else reverse("annotation:dataset-detail", args=[dataset.name])
+            return reverse("judges:dataset-import", args=[job.pk])
+        with upload_opened(upload, data["file"]):
+            dataset = _import(request, form)
+    except FileNotTakenError as error:
+        form.add_error("file", str(error))
+        return None
+    except UploadTakenError:
+        return page_of_upload(upload_get_for(request.user, upload and upload.pk))
+    if dataset is None:
+        return None
+    if upload is not None:
+        upload_stored(upload)
+    return reverse("annotation:dataset-detail", args=[dataset.name])
 
 
 def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | None:

@@ -71,6 +71,12 @@ def _page_of(one: UnfinishedImport) -> str:
         return reverse("judges:dataset-import", args=[one.pk])
     if one.sort == "verdicts":
         return f"{reverse('judges:verdict-import', args=[one.into])}#h-file-{one.pk}"
+    if one.sort == "uploads":
+        page = reverse(
+            "judges:dataset-upload" if one.kind == "Items" else "judges:verdict-import",
+            args=[] if one.kind == "Items" else [one.into],
+        )
+        return f"{page}?upload={one.pk}"
     return ""
 
 

@@ -8,8 +8,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.importers.errors import MAX_ERRORS
+from annotation.models import Dataset
 from judges.forms.verdict_import import VerdictImportForm
+from judges.models import FileUpload
+from judges.services import uploads
 from judges.services.import_files import FileNotTakenError, may_continue
+from judges.services.uploads import UploadTakenError
 from judges.services.verdict_imports import (
     dataset_for_verdicts,
     verdict_import_confirm,
@@ -18,6 +22,7 @@ from judges.services.verdict_imports import (
     verdict_import_request,
     verdict_imports_of,
 )
+from judges.views.uploads import files_of, upload_is_ready, upload_links, upload_named
 from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_form
 from web.bodies import FORM_BYTES, accepts_body
 from web.loop import LoopPlace
@@ -29,24 +34,18 @@ from web.upload import MAX_BYTES
 @vary_on_headers("HX-Request")
 @researcher_form
 def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the page, or polled its list of files; POST sends a file."""
+    """GET shows the page, or polled its list of files; POST sends a file, or names one that was uploaded in chunks."""
     dataset = dataset_for_verdicts(request.user, name)
     address = reverse("judges:verdict-import", args=[dataset.name])
-    form = VerdictImportForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        upload = form.cleaned_data["file"]
-        try:
-            verdict_import_request(
-                user=request.user,
-                dataset=dataset,
-                format=form.cleaned_data["format"],
-                name=upload.name,
-                content=upload,
-            )
-        except FileNotTakenError as error:
-            form.add_error("file", str(error))
-        else:
-            return redirect(f"{address}#files")
+    upload = upload_named(request, dataset)
+    form = VerdictImportForm(
+        request.POST or None, files_of(request, upload), initial=upload.said if upload else None
+    )
+    is_sent = upload is not None and upload.is_taken
+    if not is_sent and request.method == "POST" and form.is_valid():
+        is_sent = _sent(request, dataset, form, upload)
+    if is_sent:
+        return redirect(f"{address}#files")
     jobs = verdict_imports_of(request.user, dataset)
     context = {
         "section": "datasets",
@@ -59,6 +58,10 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
         "dataset": dataset,
         "address": address,
         "form": form,
+        "upload": upload,
+        "uploads": upload_links(request.user, dataset),
+        "chunk_bytes": uploads.CHUNK_BYTES,
+        "begin_url": reverse("judges:verdict-upload-begin", args=[dataset.name]),
         "jobs": jobs,
         "most_errors": MAX_ERRORS,
         "may_continue": {job.pk for job in jobs if may_continue(job)},
@@ -66,6 +69,29 @@ def verdict_import_page(request: ResearcherRequest, name: str) -> HttpResponse:
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request
     return render(request, f"judges/verdict_import.html{'#files' if part else ''}", context)
+
+
+def _sent(
+    request: ResearcherRequest, dataset: Dataset, form: VerdictImportForm, upload: FileUpload | None
+) -> bool:
+    """Whether the file is kept; else the form says what is wrong."""
+    data = form.cleaned_data
+    try:
+        if not upload_is_ready(upload, request, form):
+            return False
+        verdict_import_request(
+            user=request.user,
+            dataset=dataset,
+            format=data["format"],
+            name=data["file"].name,
+            content=upload or data["file"],
+        )
+    except FileNotTakenError as error:
+        form.add_error("file", str(error))
+        return False
+    except UploadTakenError:
+        pass  # it was sent twice
+    return True
 
 
 @researcher_action

@@ -55,6 +55,7 @@ from tests.annotation.factories import (
 from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
 from tests.judges.anchor_rows import anchors_make
+from tests.judges.unfinished import upload_make
 from tests.metaeval.choices import two_datasets, two_kinds
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.preregistrations import preregistered
@@ -108,6 +109,10 @@ NO_PAGES = {
     "judges:unfinished-datasets-act": "takes, leads back",
     "judges:unfinished-verdicts-act": "takes, leads back",
     "judges:unfinished-staged-act": "takes, leads back",
+    "judges:unfinished-uploads-act": "takes, leads back",
+    "judges:dataset-upload-begin": "answers JSON, or what is wrong in the form: in `test_upload_chunks`",
+    "judges:verdict-upload-begin": "answers JSON, or what is wrong in the form: in `test_upload_chunks`",
+    "judges:upload-chunk": "takes a part of a file, answers JSON",
     "judges:judge-upload-act": "takes, leads back",
     "judges:judge-export-file": "a file",
     "judges:export-delete": "takes, leads back",
@@ -564,6 +569,8 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     )
     sent = dataset_import_request(user=owner, name="votes.csv", content=table, dataset_name="votes")
     yield Stop("dataset-import", reverse("judges:dataset-import", args=[sent.pk]))
+    upload = upload_make(owner)
+    yield Stop("upload-continued", f"{reverse('judges:dataset-upload')}?upload={upload.pk}")
     yield Stop("unfinished-imports", reverse("judges:unfinished-imports"))
     yield from item_stops(owner, dataset)
     yield from export_stops(owner, dataset)

@@ -3,7 +3,9 @@
 import contextlib
 import json
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ pytestmark = pytest.mark.service
 
 SLOW = 24  # connections: more than the site has threads
 HUGE = 300 * 2**20
+CHUNK_BYTES = 4 * 2**20
 PASSWORD = "correct-horse-42"
 PEOPLE = """
 from annotation.models import User
@@ -138,6 +141,61 @@ def test_an_upload_by_a_researcher_may_be_large(site, researcher):
     assert answer.status in (200, 302)
     assert "The request is too large" not in answer.body
     assert not list(site.tmp.iterdir())
+
+
+def test_a_chunk_of_an_upload_is_limited_before_its_body(site, researcher):
+    for name, length, status in (
+        (None, CHUNK_BYTES, 403),
+        ("annotator", CHUNK_BYTES, 403),
+        ("researcher", CHUNK_BYTES + 1, 413),
+    ):
+        person = signed_in(site, name) if name else Person(site.port)
+        with wire(site.port) as line:
+            line.head("POST", "/datasets/upload/999999/", Cookie=person.cookie(), Content_Length=length)
+            assert line.reply().status == status  # nothing of the body was sent
+    with wire(site.port) as line:
+        line.head(
+            "POST",
+            "/datasets/upload/999999/",
+            Cookie=researcher.cookie(),
+            X_CSRFToken=CSRF,
+            Content_Type="application/octet-stream",
+            Content_Length=CHUNK_BYTES,
+        )
+        line.send(b"x" * CHUNK_BYTES)
+        assert line.reply().status == 404
+
+
+def test_a_chunk_that_is_longer_or_shorter_than_it_says_is_not_stored(site, researcher):
+    file = {"file_name": "a.jsonl", "file_size": "1000000", "file_modified": "1", "file_head": "0" * 64}
+    form = {"format": "generic", "name": "chunks", "split": "private"}
+    begun = researcher.post("/datasets/upload/begin/", form | file)
+    address = json.loads(begun.body)["address"]
+    content = b"x" * 1_000_000
+    digest = b64encode(sha256(content).digest()).decode()
+    for length, more in ((len(content) + 10, b""), (len(content), b"POST / HTTP/1.1 and more")):
+        with wire(site.port) as line:
+            line.head(
+                "POST",
+                address,
+                Cookie=researcher.cookie(),
+                X_CSRFToken=CSRF,
+                Content_Type="application/octet-stream",
+                Upload_Offset=0,
+                Content_Digest=f"sha-256=:{digest}:",
+                Content_Length=length,
+            )
+            line.send(content + more)
+            if length > len(content):
+                line.end()
+                with contextlib.suppress(EOFError):
+                    assert line.reply().status == 400
+                assert json.loads(researcher.get(address).body)["offset"] == 0
+            else:
+                assert line.reply().status == 200
+    assert json.loads(researcher.get(address).body)["offset"] == len(content), (
+        "what is behind it isn't part of it"
+    )
 
 
 def test_an_upload_over_its_own_limit_is_refused(site, researcher):

@@ -18,6 +18,8 @@ BY_API = {
     "annotation:invitation-create": "studies_one_invitations_post",
     "annotation:invitation-revoke": "invitations_one_revoke_post",
     "judges:dataset-upload": "datasets_post",
+    "judges:dataset-upload-begin": "datasets_post",
+    "judges:upload-chunk": "datasets_post",
     "judges:dataset-import": "datasets_post",
     "annotation:dataset-criteria": "datasets_one_change",
     "annotation:dataset-settings": "datasets_one_change",
@@ -37,6 +39,7 @@ BY_API = {
     "metaeval:label-next-send": "studies_one_items_post",
     "metaeval:dataset-label-next-send": "studies_one_items_post",
     "judges:verdict-import": "judgments_post",
+    "judges:verdict-upload-begin": "judgments_post",
     "judges:verdict-import-act": "judgments_post",
     "judges:judge-uploads": "judge-uploads_post",
     "judges:judge-upload-act": "judge-uploads_one_define_post",
@@ -82,7 +85,9 @@ ONLY_ON_PAGES = {
         *("studies/<slug:slug>/preview/<path:path>", "metaeval:example"),
     },
     "Selections of items": {"metaeval:dataset-items-export"},
-    "Unfinished imports": {f"judges:unfinished-{sort}-act" for sort in ("datasets", "verdicts", "staged")},
+    "Unfinished imports": {
+        f"judges:unfinished-{sort}-act" for sort in ("datasets", "verdicts", "staged", "uploads")
+    },
     "Planning": {"metaeval:plan-register"},
     "Ratings of systems": {"metaeval:ratings-upload"},
 }

@@ -170,10 +170,10 @@ class TestList:
 
         fill(2)
         browser.get(PAGE)
-        with django_assert_num_queries(6):  # session, user, three lists, what is stored of those of items
+        with django_assert_num_queries(7):  # session, user, four lists, what is stored of those of items
             browser.get(PAGE)
         fill(4)
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             browser.get(PAGE)
 
     def test_it_is_polled_while_something_is_read(self, cast, later):
