@@ -9,5 +9,5 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Register them."""
+        """Register them, and what is to happen when a worker starts or a task is sent."""
         from config import checks  # noqa: F401

@@ -50,10 +50,12 @@ from annotation.services.claims import (
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import evidence_checked, label_record
 from annotation.services.leases import leases_reap, leases_renew
+from web.measuring import measured
 
 ATTEMPTS = 5
 
 
+@measured("claim", lambda found: "nothing" if found is None else "given")
 def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> Assignment | None:
     """Give the person their next item: the open lease they have (renewed), one of theirs that expired, or a
     new one, which at its turns is a hidden check or a repeat.
@@ -196,6 +198,7 @@ def _locked(assignment: Assignment) -> Assignment:
     return locked
 
 
+@measured("submit", lambda submission: submission.outcome)
 def assignment_submit(
     *,
     assignment: Assignment,
