@@ -148,8 +148,9 @@ def _tell(change: Callable[[], None], *, forks: bool) -> None:
         logger.warning("A sign of life of this worker could not be stored: %s", error)
     finally:
         connection.close()
-        if forks and connection.vendor == "postgresql":
-            connection.close_pool()
+        close_pool = getattr(connection, "close_pool", None)  # of PostgreSQL alone
+        if forks and close_pool is not None:
+            close_pool()
 
 
 def _forks(pool: Any) -> bool:

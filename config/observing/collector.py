@@ -5,7 +5,6 @@ takes its part from them, as a restart would.
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
@@ -30,9 +29,9 @@ class SiteCollector(Collector):
             found = operations_recent()
         except (DatabaseError, InterfaceError) as error:
             logger.warning("The database does not answer to metrics: %s", type(error).__name__)
-            yield _gauge("touchstone_database_up", "Whether the database answers.", [], [([], 0)])
+            yield _value("touchstone_database_up", "Whether the database answers.", 0)
             return
-        yield _gauge("touchstone_database_up", "Whether the database answers.", [], [([], 1)])
+        yield _value("touchstone_database_up", "Whether the database answers.", 1)
         yield from _annotation(found)
         yield from _judging(found)
         yield from _workers(found)
@@ -42,17 +41,21 @@ class SiteCollector(Collector):
 Rows = Iterable[tuple[list[str], float]]
 
 
-def _gauge(name: str, help_text: str, labels: list[str], rows: Rows) -> GaugeMetricFamily:
-    return _filled(GaugeMetricFamily(name, help_text, labels=labels), rows)
+def _gauge(name: str, help_text: str, labels: list[str], rows: Rows) -> Metric:
+    family = GaugeMetricFamily(name, help_text, labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
+    return family
 
 
-def _counter(name: str, help_text: str, labels: list[str], rows: Rows) -> CounterMetricFamily:
-    return _filled(CounterMetricFamily(name, help_text, labels=labels), rows)
+def _value(name: str, help_text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, help_text, value=value)
 
 
-def _filled(family: Any, rows: Rows) -> Any:
-    for labels, value in rows:
-        family.add_metric(labels, value)
+def _counter(name: str, help_text: str, labels: list[str], rows: Rows) -> Metric:
+    family = CounterMetricFamily(name, help_text, labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
     return family
 
 
@@ -73,8 +76,11 @@ def _annotation(found: Operations) -> Iterator[Metric]:
     )
     deliveries = [(["waiting"], found.deliveries.n_waiting), (["failed"], found.deliveries.n_failed)]
     yield _gauge("touchstone_webhook_deliveries", "Messages to webhooks, by state.", ["state"], deliveries)
-    due = [([], _age(found.deliveries.due_since))]
-    yield _gauge("touchstone_webhook_delivery_age_seconds", "How long the oldest is overdue.", [], due)
+    yield _value(
+        "touchstone_webhook_delivery_age_seconds",
+        "How long the oldest is overdue.",
+        _age(found.deliveries.due_since),
+    )
 
 
 def _judging(found: Operations) -> Iterator[Metric]:
@@ -142,7 +148,7 @@ def _workers(found: Operations) -> Iterator[Metric]:
     yield _gauge(
         "touchstone_worker_heartbeat_age_seconds", "Since a worker's last sign of life.", ["worker"], silent
     )
-    yield _gauge("touchstone_engine_sessions", "Sessions that judge now.", [], [([], found.n_sessions)])
+    yield _value("touchstone_engine_sessions", "Sessions that judge now.", found.n_sessions)
 
 
 def _storage(found: Operations) -> Iterator[Metric]:
@@ -150,5 +156,5 @@ def _storage(found: Operations) -> Iterator[Metric]:
     yield _gauge("touchstone_disk_free_bytes", "Free bytes of a file system.", ["folders"], free)
     total = [([",".join(one.folders)], float(one.total)) for one in found.disks]
     yield _gauge("touchstone_disk_total_bytes", "Size of a file system.", ["folders"], total)
-    size = [] if found.database_bytes is None else [([], float(found.database_bytes))]
-    yield _gauge("touchstone_database_bytes", "Size of the database.", [], size)
+    if found.database_bytes is not None:
+        yield _value("touchstone_database_bytes", "Size of the database.", found.database_bytes)

@@ -33,7 +33,6 @@ def crashes_start() -> bool:
         dsn=settings.SENTRY_DSN,
         environment=settings.SENTRY_ENVIRONMENT,
         release=f"touchstone@{software_version()}",
-        send_default_pii=False,
         include_local_variables=False,  # texts and answers
         max_request_body_size="never",
         max_breadcrumbs=0,  # queries and log lines

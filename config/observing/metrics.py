@@ -8,6 +8,7 @@ and for workers, which nobody can scrape.
 """
 
 import os
+from collections.abc import Sequence
 from functools import cache
 
 from django.conf import settings
@@ -24,30 +25,28 @@ class Instruments:
     """The counters of this process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        rules = {"registry": self.registry}
+        self.registry = registry = CollectorRegistry()
         self.requests = Counter(
-            "touchstone_http_requests", "Requests, by route.", ["route", "method", "status"], **rules
+            "touchstone_http_requests",
+            "Requests, by route.",
+            ["route", "method", "status"],
+            registry=registry,
         )
-        self.request_seconds = Histogram(
-            "touchstone_http_request_seconds",
-            "Seconds until the answer is ready.",
-            ["route"],
-            buckets=BUCKETS,
-            **rules,
-        )
+        self.request_seconds = _seconds("touchstone_http_request", "an answer is ready", registry, ["route"])
         self.counts = {
-            "claim": Counter("touchstone_claims", "Claims of an item.", ["outcome"], **rules),
-            "submit": Counter("touchstone_submits", "Answers that were submitted.", ["outcome"], **rules),
+            "claim": Counter("touchstone_claims", "Claims of an item.", ["outcome"], registry=registry),
+            "submit": Counter(
+                "touchstone_submits", "Answers that were submitted.", ["outcome"], registry=registry
+            ),
         }
         self.seconds = {
-            "claim": Histogram(
-                "touchstone_claim_seconds", "Seconds that a claim takes.", buckets=BUCKETS, **rules
-            ),
-            "submit": Histogram(
-                "touchstone_submit_seconds", "Seconds that a submit takes.", buckets=BUCKETS, **rules
-            ),
+            "claim": _seconds("touchstone_claim", "a claim has ended", registry),
+            "submit": _seconds("touchstone_submit", "a submit has ended", registry),
         }
+
+
+def _seconds(name: str, end: str, registry: CollectorRegistry, labels: Sequence[str] = ()) -> Histogram:
+    return Histogram(f"{name}_seconds", f"Seconds until {end}.", labels, buckets=BUCKETS, registry=registry)
 
 
 @cache
@@ -75,5 +74,5 @@ def counted_everywhere() -> Collector:
     if FOLDER not in os.environ:
         return instruments().registry
     registry = CollectorRegistry()
-    MultiProcessCollector(registry)
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return registry

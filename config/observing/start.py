@@ -16,7 +16,9 @@ def observing_start(*, service: str) -> None:
     observe(action_traced)
 
 
-@worker_init.connect(weak=False)
 def worker_observing_start(**_: object) -> None:
     """The same in a worker, before it makes its pool."""
     observing_start(service="worker")
+
+
+worker_init.connect(worker_observing_start, weak=False)

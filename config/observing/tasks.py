@@ -13,7 +13,6 @@ HEADER = "touchstone"
 _running: dict[str, ExitStack] = {}
 
 
-@signals.before_task_publish.connect(weak=False)
 def task_sent(headers: Any = None, **_: Any) -> None:
     """Write into a message on whose behalf it is sent."""
     if headers is not None:
@@ -23,7 +22,6 @@ def task_sent(headers: Any = None, **_: Any) -> None:
         headers[HEADER] = carried
 
 
-@signals.task_prerun.connect(weak=False)
 def task_began(task_id: str = "", task: Any = None, **_: Any) -> None:
     """Bind what is known of a task to the thread that runs it."""
     carried = getattr(task.request, HEADER, None) or {}
@@ -36,12 +34,16 @@ def task_began(task_id: str = "", task: Any = None, **_: Any) -> None:
             request_id=carried.get("request_id"),
         )
     )
-    stack.enter_context(span_of(f"task {task.name}", carrier=carried, **{"messaging.message.id": task_id}))
+    stack.enter_context(span_of(f"task {task.name}", {"messaging.message.id": task_id}, carrier=carried))
     _running[task_id] = stack
 
 
-@signals.task_postrun.connect(weak=False)
 def task_ended(task_id: str = "", **_: Any) -> None:
     """Take it back."""
     if stack := _running.pop(task_id, None):
         stack.close()
+
+
+signals.before_task_publish.connect(task_sent, weak=False)
+signals.task_prerun.connect(task_began, weak=False)
+signals.task_postrun.connect(task_ended, weak=False)

@@ -60,7 +60,9 @@ def traces_stop() -> None:
 
 
 @contextmanager
-def span_of(name: str, carrier: Mapping[str, str] | None = None, **attributes: Any) -> Iterator[Any]:
+def span_of(
+    name: str, attributes: Mapping[str, str] | None = None, carrier: Mapping[str, str] | None = None
+) -> Iterator[Any]:
     """Record a span around what is done within; None, and nothing, where traces are off.
 
     `carrier` holds the trace that it belongs to, as `trace_carrier` wrote it.
@@ -91,7 +93,7 @@ def trace_carrier() -> dict[str, str]:
 @contextmanager
 def request_traced(request: HttpRequest) -> Iterator[Any]:
     """Record a span of a request; its name is known once it is answered."""
-    with span_of("request", **{"http.request.method": str(request.method)[:10]}) as span:
+    with span_of("request", {"http.request.method": str(request.method)[:10]}) as span:
         yield span
         if span is not None:
             request_id = log_fields().get("request_id", "")

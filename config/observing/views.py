@@ -62,7 +62,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return answer
     registry = CollectorRegistry()
     registry.register(SiteCollector())
-    body = generate_latest(counted_everywhere()) + generate_latest(registry)  # type: ignore[arg-type]
+    body = generate_latest(counted_everywhere()) + generate_latest(registry)
     return HttpResponse(body, content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 

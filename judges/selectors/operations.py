@@ -232,7 +232,23 @@ def endpoints_usage() -> list[EndpointUsage]:
         endpoint = name or (COMPOSED if backend == COMPOSED else NO_ENDPOINT)
         before = sums.setdefault(endpoint, [0] * len(counts))
         sums[endpoint] = [one + more for one, more in zip(before, counts, strict=True)]
-    return [EndpointUsage(name, *map(int, counts[:-1]), counts[-1]) for name, counts in sorted(sums.items())]
+    return [_usage(name, counts) for name, counts in sorted(sums.items())]
+
+
+def _usage(name: str, counts: list[float]) -> EndpointUsage:
+    sent, shared, done, unparsed, failed, tokens, running, stopped = map(int, counts[:-1])
+    return EndpointUsage(
+        endpoint=name,
+        n_requests=sent,
+        n_shared=shared,
+        n_judgments=done,
+        n_unparsed=unparsed,
+        n_failed=failed,
+        n_tokens=tokens,
+        n_running=running,
+        n_stopped=stopped,
+        cost=counts[-1],
+    )
 
 
 def servers_usage() -> list[ServerUsage]:
@@ -288,7 +304,7 @@ def endpoints_watched(usage: Iterable[EndpointUsage]) -> list[EndpointState]:
             kind=row.get_kind_display(),
             queue=row.queue,
             key=key_state(row),
-            used=used.get(row.name) or EndpointUsage(row.name, *[0] * 8, 0.0),
+            used=used.get(row.name) or _usage(row.name, [0.0] * 9),
         )
         for row in Endpoint.objects.order_by("name")
     ]

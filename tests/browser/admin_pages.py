@@ -11,6 +11,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.models import Endpoint, Judgment, Sweep, SweepState
 from judges.services.judges import heuristic_judges_ensure, judge_create
 from judges.services.prompts import prompt_save
+from judges.services.worker_heartbeats import worker_started
 from judges.strategies.prompts import load_prompt
 from tests.annotation.factories import dataset_make, study_make
 from tests.browser.every_page import Stop
@@ -88,6 +89,8 @@ def admin_stops() -> Iterator[Stop]:
     done.runs.filter(judge=jury).update(n_failed=6, last_error="4 of its 5 answers could not be read.")
     text = load_prompt("vanilla.v1").source.replace("better", "preferable", 1)
     prompt = prompt_save(kind="pairwise", name="vanilla", source=text, based_on="vanilla.v1", notes="Why.")
+    worker_started(name="celery@host-1", queues=["http", "gpu"], n_processes=2)
+    yield Stop("status", reverse("status"))
     for model in ("sweep", "judge", "endpoint", "prompttext"):
         yield stop(f"{model}_changelist")
         yield stop(f"{model}_add")
