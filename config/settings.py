@@ -298,8 +298,9 @@ AUTH_PASSWORD_VALIDATORS = [
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = VAR_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+# Where `collectstatic` puts them: part of a container's image, and of the data elsewhere.
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(VAR_DIR / "static")))
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 # `collectstatic` and hashed names for production; straight from the source folder otherwise.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
