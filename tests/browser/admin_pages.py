@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.urls import URLResolver, reverse
+from django.utils import timezone
 
 from annotation.models import Item
 from judges.backends.mock_server import running_mock_server
@@ -83,7 +84,9 @@ def admin_stops() -> Iterator[Stop]:
     unused = judge_make(endpoint_make(is_local=False), model="m", name="Unused")
     draft = sweep_make([unused], private, start=False, categories=["Brainstorm"])
     failed = sweep_make([heuristic_judges_ensure()[1]], dataset, budget=3, budget_tokens=10)
-    Sweep.objects.filter(pk=failed.pk).update(state=SweepState.FAILED, message="HTTP 401.")
+    Sweep.objects.filter(pk=failed.pk).update(
+        state=SweepState.FAILED, message="HTTP 401.", finished_at=timezone.now()
+    )
     at_work = sweep_make([heuristic_judges_ensure()[3]], dataset)
     Judgment.objects.filter(judge=jury, order=1).update(status="failed", choice=None, raw_text="HTTP 500")
     done.runs.filter(judge=jury).update(n_failed=6, last_error="4 of its 5 answers could not be read.")
