@@ -5,7 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
 from config.health import health
-from config.observing.views import healthz, metrics, readyz
+from config.observing.views import healthz, metrics_text, readyz
 from config.status import status
 from metaeval.views.home import home
 
@@ -16,7 +16,7 @@ urlpatterns = [
     path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
-    path("metrics", metrics, name="metrics"),
+    path("metrics", metrics_text, name="metrics"),
     path("status/", status, name="status"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     # `datasets/upload/` is no dataset, so the address that takes any name comes after it.

@@ -37,7 +37,7 @@ def observe_no_more(observer: Observer) -> None:
         _observers.remove(observer)
 
 
-def measured(action: str, outcome: Callable[[R], str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def action_measured(action: str, outcome: Callable[[R], str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Measure each call of a service; `outcome` says in a word what a returned value means."""
 
     def decorate(service: Callable[P, R]) -> Callable[P, R]:

@@ -49,7 +49,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 @never_cache
-def metrics(request: HttpRequest) -> HttpResponse:
+def metrics_text(request: HttpRequest) -> HttpResponse:
     """All metrics in the text format of Prometheus, for who has the token or asks from an allowed network.
 
     Without METRICS_TOKEN and METRICS_NETWORKS there is no such page.

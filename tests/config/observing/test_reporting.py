@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.observing import crashes, traces
 from config.observing.tasks import HEADER, task_began, task_ended, task_sent
 from judges.tasks import wake
-from web.measuring import measured, observe, observe_no_more
+from web.measuring import action_measured, observe, observe_no_more
 
 pytestmark = pytest.mark.service
 
@@ -113,11 +113,13 @@ class TestTraces:
         traces.traces_stop()
 
     def test_a_request_an_action_and_a_task_are_one_trace(self, on, client):
-        measured("claim", lambda _: "given")(lambda: None)()  # outside of a request: a trace of its own
+        action_measured("claim", lambda _: "given")(
+            lambda: None
+        )()  # outside of a request: a trace of its own
         client.get("/healthz?token=secret", headers={"X-Request-ID": "proxy-0123"})
         headers: dict = {}
         with traces.span_of("outer"):
-            measured("submit", lambda _: "accepted")(lambda: None)()
+            action_measured("submit", lambda _: "accepted")(lambda: None)()
             task_sent(headers=headers)
         wake.push_request(id="t1", hostname="celery@one", **headers)
         task_began(task_id="t1", task=wake)
