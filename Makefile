@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Each worker of each run would compile all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check sbom lock format docs docs-pictures bench clean
+.PHONY: help install install-dev up demo dev test test-quick test-vllm test-litellm check sbom lock format docs docs-pictures bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ $(VENV)/.dev: $(VENV)/.app
 install: $(VENV)/.app  ## Create .venv with all that the site needs
 
 install-dev: $(VENV)/.dev  ## The same, with the tools for development and tests
+
+up:  ## A deployment in containers, with TLS: make up DOMAIN=touchstone.example
+	@DOMAIN='$(DOMAIN)' deploy/up.sh
 
 demo: install  ## A running site with a demo study, a finished sweep and a report (PORT=8000)
 	@exec $(BIN)/python manage.py demo --port $(PORT)

@@ -9,5 +9,5 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Register them."""
-        from config import checks, protection  # noqa: F401  (protection: what signing in and out notes)
+        """Register them, and what is to happen when a worker starts, a task is sent, or a person signs in or out."""
+        from config import checks, protection  # noqa: F401

@@ -79,6 +79,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # The first of all: what the others log and refuse has the request's id too.
+    "config.observing.requests.RequestMiddleware",
     # Pages are compressed here, so that they are small without a proxy too. BREACH, which guesses a secret from the
     # length of compressed pages, finds none: CSRF tokens are masked anew in each page, requests that other sites
     # make bring no cookies (SameSite), and Django pads each answer by a random length.
@@ -313,8 +315,9 @@ AUTH_PASSWORD_VALIDATORS = [
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = VAR_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+# Where `collectstatic` puts them: part of a container's image, and of the data elsewhere.
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(VAR_DIR / "static")))
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 # `collectstatic` and hashed names for production; straight from the source folder otherwise.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
@@ -354,7 +357,7 @@ STAFF_IDLE_HOURS = env.float("STAFF_IDLE_HOURS", default=12)
 STAFF_SESSION_HOURS = env.float("STAFF_SESSION_HOURS", default=7 * 24)
 CSRF_TRUSTED_ORIGINS = [SITE_URL] if HTTPS else []
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked from inside, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^(health/|healthz|readyz|metrics)$"]  # asked from inside, without TLS
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
@@ -363,11 +366,36 @@ BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", default=False)
 if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
+# --- Watching the site (config.observing, docs/operations.md) ---------------------------------------------------------
+# Metrics are for who sends this token, or asks from one of these networks; without either there are none.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_NETWORKS = [ipaddress.ip_network(network) for network in env.list("METRICS_NETWORKS", default=[])]
+METRICS = bool(METRICS_TOKEN or METRICS_NETWORKS)
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise ImproperlyConfigured("METRICS_TOKEN must have 16 characters or more.")
+# The site is not ready with less than so many bytes free where it writes.
+DISK_FREE_MIN_BYTES = env.int("DISK_FREE_MIN_BYTES", default=512 * 2**20)
+# Both are off unless they are set, and need the extras `otel` and `sentry`.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
+
+LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
+if LOG_FORMAT not in ("plain", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; it must be plain or json.")
+# A line for each request: its route, status and time.
+LOG_REQUESTS = env.bool("LOG_REQUESTS", default=LOG_FORMAT == "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {
+            "()": "config.observing.logs.PlainFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+        "json": {"()": "config.observing.logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     # A wake-up every few seconds is no news, and neither is each request to a model.
     "loggers": {"celery": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},

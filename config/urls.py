@@ -5,6 +5,8 @@ from django.urls import include, path
 
 from annotation.views.site import Logout
 from config.health import health
+from config.observing.views import healthz, metrics_text, readyz
+from config.status import status
 from metaeval.views.home import home
 
 urlpatterns = [
@@ -12,6 +14,10 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("config.api.urls")),
     path("health/", health, name="health"),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics_text, name="metrics"),
+    path("status/", status, name="status"),
     path("logout/", Logout.as_view(), name="logout"),
     # `datasets/upload/` is no dataset, so the address that takes any name comes after it.
     path("", include("judges.urls")),

@@ -6,6 +6,7 @@ soon as the leases of the old one have run out, or at once if it was shut down c
 """
 
 import logging
+import socket
 import threading
 import time
 from multiprocessing.util import Finalize
@@ -72,7 +73,7 @@ class InProcessWorker:
                 app=app,
                 pool_cls="solo",
                 concurrency=1,
-                hostname=f"in-process@{threading.get_native_id()}",
+                hostname=f"in-process-{threading.get_native_id()}@{socket.gethostname()}",
                 without_heartbeat=True,
                 without_mingle=True,
                 without_gossip=True,

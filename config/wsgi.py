@@ -9,6 +9,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
 
-from config.worker import start_in_process_worker  # noqa: E402  (needs the applications loaded)
+from config.observing.start import observing_start  # noqa: E402  (needs the applications loaded)
+from config.worker import start_in_process_worker  # noqa: E402
 
+observing_start(service="web")
 start_in_process_worker()

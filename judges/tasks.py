@@ -13,11 +13,13 @@ import mmap
 import threading
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from celery import current_app, shared_task
 from celery.signals import worker_process_shutdown, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
+from django.db import connection
 
 from annotation.services.images import image_files_tidy
 from annotation.services.leases import leases_reap
@@ -33,6 +35,12 @@ from judges.services.dataset_imports import dataset_imports_start
 from judges.services.export_jobs import export_files_tidy, export_jobs_start
 from judges.services.import_files import imports_tidy
 from judges.services.verdict_imports import verdict_imports_start
+from judges.services.worker_heartbeats import (
+    worker_beat,
+    worker_heartbeats_tidy,
+    worker_started,
+    worker_stopped,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +56,7 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     lambda: dataset_imports_start(stop_requested),
     imports_tidy,
     staged_tidy,
+    worker_heartbeats_tidy,
     lambda: webhooks_start(stop_requested),
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
@@ -67,7 +76,8 @@ def wake(self: Any) -> bool:
         return False
     try:
         queues = queues_of((self.request.delivery_info or {}).get("routing_key", ""))
-        chores = _NowAndThen(settings.WAKE_UP_SECONDS, _housekeep)
+        name = self.request.hostname
+        chores = _NowAndThen(settings.WAKE_UP_SECONDS, lambda: _housekeep(name))
         others = _NowAndThen(settings.WAKE_UP_SECONDS, lambda: wake_up(queues or QUEUES))
         run_pending(
             queues=queues,
@@ -122,6 +132,29 @@ def _on_ready(sender: Any = None, **_: Any) -> None:
     wake_up(consumed)
     # In place of a beat process, so that a site with one worker needs nothing else to go on after a crash.
     sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (consumed,))
+    name, forks = sender.hostname, _forks(sender.pool)
+    started = partial(worker_started, name=name, queues=consumed, n_processes=sender.pool.num_processes)
+    _tell(started, forks=forks)
+    beat = partial(_tell, partial(worker_beat, name=name), forks=forks)
+    sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, beat)
+
+
+def _tell(change: Callable[[], None], *, forks: bool) -> None:
+    """Store a sign of life from the parent of the pool, and keep no connection that its next child would inherit."""
+    try:
+        change()
+    except Exception as error:
+        # On SQLite a long import keeps everybody else from writing: the next beat may get through.
+        logger.warning("A sign of life of this worker could not be stored: %s", error)
+    finally:
+        connection.close()
+        close_pool = getattr(connection, "close_pool", None)  # of PostgreSQL alone
+        if forks and close_pool is not None:
+            close_pool()
+
+
+def _forks(pool: Any) -> bool:
+    return "prefork" in type(pool).__module__
 
 
 def _is_alone(pool: Any) -> bool:
@@ -134,6 +167,11 @@ def _on_shutting_down(**_: Any) -> None:
     stop_request()
 
 
+@worker_shutdown.connect(weak=False)
+def _on_stopped(sender: Any = None, **_: Any) -> None:
+    _tell(partial(worker_stopped, name=sender.hostname), forks=False)
+
+
 @worker_process_shutdown.connect(weak=False)
 @worker_shutdown.connect(weak=False)
 def _on_shutdown(**_: Any) -> None:
@@ -141,8 +179,10 @@ def _on_shutdown(**_: Any) -> None:
     shutdown_all()
 
 
-def _housekeep() -> None:
-    for chore in HOUSEKEEPING:
+def _housekeep(name: str | None) -> None:
+    # A pool of one process that is at work doesn't get to the timer of the heartbeat.
+    beat = [] if name is None else [lambda: worker_beat(name=name)]
+    for chore in [*beat, *HOUSEKEEPING]:
         try:
             chore()
         except Exception:

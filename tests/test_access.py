@@ -56,6 +56,7 @@ ASKED_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, HIDDEN)
 # Of a public dataset of somebody: all researchers see it, and its owner and administrators change it.
 CHANGED_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, IN)
 NOT_SET_UP: Meets = (HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
+NO_WORKER: Meets = ("503", "503", "503", "503", "503", "503")  # none runs here
 # Of a dataset's rows: every researcher's if it is public, its owner's if it is private.
 DATASET: dict[str, Meets] = {"public": RESEARCHERS, "private": OWNER}
 
@@ -79,6 +80,10 @@ EXPECTED: dict[str, Row] = {
     # the site
     "home": both(SIGNED_IN),
     "health": read(ANYBODY),
+    "healthz": read(ANYBODY),
+    "readyz": read(NO_WORKER),
+    "metrics": read(NOT_SET_UP),  # who may read them: tests/config/observing/test_metrics.py
+    "status": read(ADMINISTRATOR),
     "login": both(ANYBODY),
     "logout": take(WITH_ACCOUNT),
     "me": both(SIGNED_IN),

@@ -65,3 +65,19 @@ def researcher_action(view: Callable[Concatenate[ResearcherRequest, P], HttpResp
 def researcher_form(view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase]) -> View[P]:
     """A form that researchers fill in: GET and HEAD show it, POST sends it."""
     return require_http_methods(["GET", "HEAD", "POST"])(researcher_required(view))
+
+
+def administrator_page(
+    view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase],
+) -> View[P]:
+    """A page that administrators read: GET and HEAD alone. Researchers and annotators are refused."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        if not getattr(request.user, "is_administrator", False):
+            raise PermissionDenied("This page is for administrators.")
+        return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
+
+    return require_safe(wrapped)

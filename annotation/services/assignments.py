@@ -50,10 +50,12 @@ from annotation.services.claims import (
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import evidence_checked, label_record
 from annotation.services.leases import leases_reap, leases_renew
+from web.measuring import action_measured
 
 ATTEMPTS = 5
 
 
+@action_measured("claim", lambda found: "nothing" if found is None else "given")
 def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> Assignment | None:
     """Give the person their next item: the open lease they have (renewed), one of theirs that expired, or a
     new one, which at its turns is a hidden check or a repeat.
@@ -196,6 +198,11 @@ def _locked(assignment: Assignment) -> Assignment:
     return locked
 
 
+def _outcome_of(submission: Submission) -> str:
+    return submission.outcome
+
+
+@action_measured("submit", _outcome_of)
 def assignment_submit(
     *,
     assignment: Assignment,

@@ -379,7 +379,7 @@ class Engine:
             self._fail(work, str(error))
         except Exception as error:
             # A mistake in a strategy costs the items it meets, not the sweep.
-            logger.exception("Strategy failed on item %s", work.item.item_id)
+            logger.exception("Strategy failed on item %s", work.item.item_id, extra=_ids(work))
             self._fail(work, f"The strategy failed: {type(error).__name__}: {error}")
         else:
             if work.run.stopping:
@@ -427,7 +427,7 @@ class Engine:
         try:
             result = verdict_result(verdict, work.item.order)
         except (AttributeError, TypeError, ValueError) as error:
-            logger.exception("Verdict on item %s", work.item.item_id)
+            logger.exception("Verdict on item %s", work.item.item_id, extra=_ids(work))
             self._fail(work, f"The strategy's verdict cannot be stored: {error}.")
             return
         run = work.run
@@ -588,3 +588,8 @@ class Engine:
     def _close_all(self, works: Iterable[Work]) -> None:
         for work in works:
             self._close(work)
+
+
+def _ids(work: Work) -> dict[str, int]:
+    """What a log line names."""
+    return {"sweep": work.run.sweep_id, "run": work.run.run_id}

@@ -483,12 +483,12 @@ class _Session:
 
     def _stop_endpoint(self, transport: Transport, message: str, model: str) -> None:
         """Stop what asks an endpoint, or one model of it."""
-        logger.warning("%s", message)
         runs = [run for run in self.engine.runs if run.asks(transport, model) and not run.stopping]
         message = (
             f"{message.rstrip('.')}. Answers received so far are kept; resume the sweep when this is fixed."
         )
         for run in runs:
+            logger.warning("A run stopped: %s", message, extra={"sweep": run.sweep_id, "run": run.run_id})
             self.engine.stop_run(run, error=message, grace=self.options.cancel_grace)
         leases.endpoint_runs_stop(
             sweep_ids={run.sweep_id for run in runs},

@@ -41,3 +41,4 @@ from judges.models.judgments import (
     Worker,
 )
 from judges.models.sweeps import BudgetReservation, Orders, RunRange, Sweep, SweepRun, SweepState
+from judges.models.workers import WorkerHeartbeat

@@ -85,6 +85,9 @@ class Sweep(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sweeps"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    queued_at = models.DateTimeField(
+        null=True, editable=False, help_text="When it was last queued; empty: by an earlier version."
+    )
     started_at = models.DateTimeField(null=True, editable=False)
     resumed_at = models.DateTimeField(null=True, editable=False, help_text="When it last began to work.")
     worked_seconds = models.FloatField(default=0.0, editable=False, help_text="At work before `resumed_at`.")

@@ -223,10 +223,10 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
         except ExportError as error:
             now = _failed(str(error))
         except OSError as error:
-            logger.exception("An export could not be written")
+            logger.exception("An export could not be written", extra={"job": job.pk})
             now = _failed(f"The file could not be written: {error.strerror}.")
         except Exception:
-            logger.exception("An export could not be made")
+            logger.exception("An export could not be made", extra={"job": job.pk})
             now = _failed("An error occurred while this export was made. Operators can find it in the log.")
     # After the reading has ended: on SQLite, who reads cannot write once another has written.
     if not mine.update(owner="", lease_until=None, **now) or "file" not in now:

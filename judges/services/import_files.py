@@ -305,10 +305,10 @@ class ImportQueue(Generic[J]):
         except Http404:
             return failed(self.not_allowed)
         except OSError as error:
-            logger.exception("A file that was sent could not be read")
+            logger.exception("A file that was sent could not be read", extra={"job": job.pk})
             return failed(f"The file could not be read: {error.strerror}. Continue, or upload it again.")
         except Exception:
-            logger.exception("A file that was sent could not be imported")
+            logger.exception("A file that was sent could not be imported", extra={"job": job.pk})
             return failed("An error occurred while this file was read. Operators can find it in the log.")
 
 

@@ -179,6 +179,7 @@ def sweep_start(*, sweep: Sweep) -> Launch:
             sweep_id=sweep.pk,
             sources=(SweepState.DRAFT,),
             target=SweepState.QUEUED,
+            queued_at=timezone.now(),
             started_at=None,
             finished_at=None,
         )
@@ -259,6 +260,7 @@ def sweep_resume(
             sweep_id=sweep.pk,
             sources=allowed,
             target=SweepState.QUEUED,
+            queued_at=timezone.now(),
             finished_at=None,
             message="",
             **limits,

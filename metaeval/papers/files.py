@@ -9,8 +9,9 @@ from metaeval.papers.pdf import paper_pdf
 from metaeval.papers.tables import PaperTable, table_csv, table_json, table_markdown
 from metaeval.pictures.rendering import MISSING, available, to_csv, to_pdf, to_png, to_svg
 from metaeval.reports.markdown import plain_text
-from metaeval.reports.report import canonical_json, software_version
+from metaeval.reports.report import canonical_json
 from metaeval.reports.typesetting import pdf_available
+from web.version import software_version
 
 MANIFEST = "paper.json"
 TABLE_FORMATS: Mapping[str, Callable[[PaperTable], str]] = {

@@ -8,8 +8,8 @@ from metaeval.papers.paper import MadePaper
 from metaeval.papers.tables import PaperTable
 from metaeval.pictures.rendering import available, to_svg
 from metaeval.reports.latex_text import head_lines
-from metaeval.reports.report import software_version
 from metaeval.reports.typesetting import typeset
+from web.version import software_version
 
 # Characters that a line holds, upright and on a turned page.
 _UPRIGHT, _TURNED = 112, 172

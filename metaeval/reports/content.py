@@ -28,10 +28,10 @@ from metaeval.reports.report import (
     PeopleFigures,
     ReportContent,
     ReportedItems,
-    software_version,
 )
 from metaeval.stats.counts import LongLabels
 from metaeval.stats.errors import quiet
+from web.version import software_version
 
 
 def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:

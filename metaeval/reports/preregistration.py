@@ -18,8 +18,9 @@ from metaeval.reports.planning import (
     PlannedRow,
     plan_words,
 )
-from metaeval.reports.report import canonical_json, software_version
+from metaeval.reports.report import canonical_json
 from metaeval.stats import AgreementModel
+from web.version import software_version
 
 SCHEMA = "touchstone.preregistration/1"
 STOPPING_WORDS = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NotRequired, TypedDict
 
 from annotation.domain.scales import Scale
@@ -16,15 +14,6 @@ from metaeval.selection.verdict import VerdictKind
 
 SCHEMA = "touchstone.report/2"
 HEURISTIC = "heuristic"
-
-
-@cache
-def software_version() -> str:
-    """Version of the installed distribution; "source" when it is not installed."""
-    try:
-        return version("touchstone-judge")
-    except PackageNotFoundError:
-        return "source"
 
 
 class EstimateJson(TypedDict):

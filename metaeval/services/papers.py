@@ -18,10 +18,10 @@ from metaeval.reports.bundle import zipped
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import COLORS
 from metaeval.reports.render import FORMATS, write_atomically
-from metaeval.reports.report import software_version
 from metaeval.reports.typesetting import pdf_available
 from metaeval.selectors.papers import paper_data
 from metaeval.services.reports import DEFAULTS
+from web.version import software_version
 
 
 def paper_make(

@@ -313,7 +313,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
         _fail(mine, str(error))
         return 0
     except Exception:
-        logger.exception("A report could not be made")
+        logger.exception("A report could not be made", extra={"job": job.pk})
         _fail(mine, "An error occurred while this report was made. Operators can find it in the log.")
         return 0
     return 1

@@ -25,10 +25,11 @@ from metaeval.reports.content import build
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
 from metaeval.reports.planned import done_by_report, planned_section
 from metaeval.reports.preregistration import day_text
-from metaeval.reports.report import ReportContent, report_of, software_version
+from metaeval.reports.report import ReportContent, report_of
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
+from web.version import software_version
 
 DEFAULTS = Options()
 CACHE_SECONDS = 6 * 60 * 60

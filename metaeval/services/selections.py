@@ -10,7 +10,6 @@ from metaeval.models import Preregistration
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.planned import planned_section
 from metaeval.reports.preregistration import day_text
-from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.reports.selection.planned import done_by_choice
 from metaeval.reports.selection.report import SelectionReport, selection_report
@@ -19,6 +18,7 @@ from metaeval.selectors.sweeps import SweepView
 from metaeval.services.comparisons import CONTESTANTS_ONLY
 from metaeval.services.reports import CACHE_SECONDS
 from metaeval.stats import InvalidInputError
+from web.version import software_version
 
 
 def selection_get(*, sweep: SweepView, criteria: Criteria) -> SelectionReport:

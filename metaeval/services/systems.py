@@ -3,10 +3,10 @@
 from django.core.cache import cache
 
 from annotation.models import Dataset, User
-from metaeval.reports.report import software_version
 from metaeval.reports.systems import SystemsReport, systems_report
 from metaeval.selectors.systems import system_inputs
 from metaeval.services.reports import CACHE_SECONDS
+from web.version import software_version
 
 
 def systems_get(*, dataset: Dataset, reader: User | None = None) -> SystemsReport:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.urls import URLResolver, reverse
+from django.utils import timezone
 
 from annotation.models import Item
 from annotation.services.studies import study_update
@@ -12,6 +13,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.models import Endpoint, Judgment, Sweep, SweepState
 from judges.services.judges import heuristic_judges_ensure, judge_create
 from judges.services.prompts import prompt_save
+from judges.services.worker_heartbeats import worker_started
 from judges.strategies.prompts import load_prompt
 from tests.annotation.factories import dataset_make, study_make
 from tests.browser.every_page import Stop
@@ -83,12 +85,16 @@ def admin_stops() -> Iterator[Stop]:
     unused = judge_make(endpoint_make(is_local=False), model="m", name="Unused")
     draft = sweep_make([unused], private, start=False, categories=["Brainstorm"])
     failed = sweep_make([heuristic_judges_ensure()[1]], dataset, budget=3, budget_tokens=10)
-    Sweep.objects.filter(pk=failed.pk).update(state=SweepState.FAILED, message="HTTP 401.")
+    Sweep.objects.filter(pk=failed.pk).update(
+        state=SweepState.FAILED, message="HTTP 401.", finished_at=timezone.now()
+    )
     at_work = sweep_make([heuristic_judges_ensure()[3]], dataset)
     Judgment.objects.filter(judge=jury, order=1).update(status="failed", choice=None, raw_text="HTTP 500")
     done.runs.filter(judge=jury).update(n_failed=6, last_error="4 of its 5 answers could not be read.")
     text = load_prompt("vanilla.v1").source.replace("better", "preferable", 1)
     prompt = prompt_save(kind="pairwise", name="vanilla", source=text, based_on="vanilla.v1", notes="Why.")
+    worker_started(name="celery@host-1", queues=["http", "gpu"], n_processes=2)
+    yield Stop("status", reverse("status"))
     for model in ("sweep", "judge", "endpoint", "prompttext"):
         yield stop(f"{model}_changelist")
         yield stop(f"{model}_add")

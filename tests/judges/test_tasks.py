@@ -14,7 +14,7 @@ from annotation.models import Assignment
 from annotation.services.assignments import assignment_claim
 from judges import tasks
 from judges.backends.mock_server import running_mock_server
-from judges.models import Judgment, Sweep
+from judges.models import Judgment, Sweep, WorkerHeartbeat
 from judges.selectors.sweeps import sweep_progress
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.judges.props import endpoint_make, judge_make, process_start, sweep_make, wait_for
@@ -90,6 +90,8 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
     try:
         with running_mock_server() as server:
             wait_for(lambda: bool(client.control.ping(timeout=0.3)))
+            beat = WorkerHeartbeat.objects.get()
+            assert (beat.queues, beat.n_processes, beat.stopped_at) == (["cpu", "gpu", "http"], 2, None)
             endpoint = endpoint_make(server.url, max_concurrency=4)
             first = sweep_make([judge_make(endpoint, "mock-slow-10")], dataset_make(pairs=10))
             client.send_task("judges.wake", queue="http")
@@ -103,6 +105,8 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
             worker.send_signal(signal.SIGTERM)
             output, _ = worker.communicate(timeout=90)
             assert worker.returncode == 0, output
+            beat.refresh_from_db()
+            assert beat.stopped_at is not None
             assert 0 < sweep_progress(second.pk).n_done < 600
             assert {run.state for run in sweep_progress(second.pk).runs} == {"waiting"}
             assert server.stats()["repeated"] == 0
@@ -116,6 +120,30 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
 def judges_of_queues(url):
     models = {"http": "mock-longer", "gpu": "mock-shorter"}
     return [judge_make(endpoint_make(url, queue=queue), model) for queue, model in models.items()]
+
+
+@pytest.mark.redis
+def test_an_idle_worker_gives_signs_of_life():
+    broker = start_redis()
+    worker = process_start(
+        *("-m", "celery", "-A", "config", "worker", "-c", "1", "--without-mingle", "--without-gossip"),
+        *("-l", "ERROR"),
+        CELERY_BROKER_URL=broker,
+        WAKE_UP_SECONDS="1",
+        C_FORCE_ROOT="1",
+    )
+    try:
+        wait_for(WorkerHeartbeat.objects.exists)
+        first = WorkerHeartbeat.objects.get().beat_at
+        wait_for(lambda: WorkerHeartbeat.objects.get().beat_at > first)
+        # Where it was stopped without a word, nobody says that it was shut down.
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.communicate()
+        assert WorkerHeartbeat.objects.get().stopped_at is None
+    finally:
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.communicate()
 
 
 @pytest.mark.redis

@@ -2,12 +2,14 @@
 
 import os
 import resource
+import tempfile
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.checks import not_shared
+from config.observing.metrics import FOLDER
 from config.serving import server_command
 
 
@@ -29,6 +31,10 @@ class Command(BaseCommand):
         if options["workers"] > 1 and not settings.CACHE_URL:
             warning = not_shared(options["workers"])
             self.stderr.write(self.style.WARNING(f"{warning.msg} {warning.hint}"))
+        if settings.METRICS:
+            # Each process writes its counters there, and answers for all. A new folder, so that no process that is gone
+            # is counted on; of systems with a read-only root, /tmp is the place that may be written to.
+            os.environ.setdefault(FOLDER, tempfile.mkdtemp(prefix="touchstone-metrics-"))
         os.chdir(settings.WORKING_DIR)
         command = server_command(
             host=options["host"],

@@ -12,12 +12,12 @@ from annotation.domain.scales import Scale
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.reports.anytime import AnytimeEntry, anytime_row
 from metaeval.reports.json_values import json_of, read_as
-from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.selection.verdict import VerdictKind
 from metaeval.stats.errors import quiet
+from web.version import software_version
 
 FigureJson = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""

@@ -293,7 +293,8 @@ def test_a_mistake_in_a_strategy_costs_one_item(monkeypatch, caplog):
     progress = sweep_progress(sweep.pk)
     assert (progress.state, progress.n_done, progress.n_failed) == ("finished", 3, 1)
     assert "ZeroDivisionError: a mistake" in progress.errors[0].message
-    assert "Strategy failed" in caplog.text
+    (record,) = [one for one in caplog.records if "Strategy failed" in one.message]
+    assert (record.sweep, record.run) == (sweep.pk, sweep.runs.get().pk)
 
 
 def test_a_private_dataset_never_reaches_a_remote_endpoint():
