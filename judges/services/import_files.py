@@ -80,7 +80,7 @@ def file_keep(content: IO[bytes], *, suffix: str, asked: str) -> KeptFile:
         path.chmod(0o600)
         while block := content.read(2**20):
             try:
-                room_check(len(block))
+                import_room_check(len(block))
             except FileNotTakenError:
                 path.unlink()
                 raise
@@ -96,7 +96,7 @@ def imports_folder() -> Path:
     return folder
 
 
-def room_check(n: int) -> None:
+def import_room_check(n: int) -> None:
     """Raise `FileNotTakenError` where the disk has no room for `n` more bytes."""
     if shutil.disk_usage(imports_folder()).free - n < LEFT_FREE:
         raise FileNotTakenError("There is no disk space left for uploads. Ask the administrator for more.")

@@ -27,9 +27,9 @@ from judges.services.import_files import (
     FileNotTakenError,
     KeptFile,
     file_keep,
+    import_room_check,
     imports_folder,
     path_of,
-    room_check,
     waiting_check,
 )
 from web.upload import MEBIBYTE
@@ -100,7 +100,7 @@ def upload_begin(
     if rows.update(said=dict(said)):
         return rows.get()
     waiting_check((DatasetImport if dataset is None else VerdictImport)._default_manager.all(), user)
-    room_check(size)
+    import_room_check(size)
     try:
         with transaction.atomic():
             return FileUpload.objects.create(
@@ -144,7 +144,7 @@ def upload_append(*, upload: FileUpload, offset: int, content: IO[bytes], digest
         if now is None:
             raise Http404("This upload was discarded.")
         if not now.is_taken and offset == now.n_stored and _is_there(now):
-            room_check(due)
+            import_room_check(due)
             _write(now, chunk)
             now.n_stored += due
             now.digest = sha256(bytes.fromhex(now.digest) + digest).hexdigest()
