@@ -170,6 +170,8 @@ EXPECTED: dict[str, Row] = {
     "annotation:study-bonus": both(OWNER),
     "annotation:people-export": read(OWNER),
     "annotation:study-export": read(OWNER),
+    "annotation:audit": read(ADMINISTRATOR),
+    "annotation:audit-export": read(ADMINISTRATOR),
     "annotation:study-people": read(OWNER),
     "annotation:study-person": read(OWNER),
     "annotation:study-person-act": take(OWNER),
