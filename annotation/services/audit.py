@@ -73,7 +73,9 @@ def audit(
         actor=person.get_username() if person else "",
         actor_key=person.pk if person else None,
         via=_via(),
-        network="" if request is None else network_of(client_address(request)),
+        network=""
+        if request is None or "REMOTE_ADDR" not in request.META
+        else network_of(client_address(request)),
         action=action,
         subject=(_name(subject) if is_row else str(subject))[:200],  # type: ignore[arg-type]
         subject_key=str(subject.pk)[:40] if isinstance(subject, Model) else "",
