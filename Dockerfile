@@ -15,7 +15,9 @@ WORKDIR /build
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 # What the code needs, without the code: a change of the code leaves this layer as it is.
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
+# The package is built of folders that are empty, so that its name and version are known; PYTHONPATH has the code.
+RUN mkdir annotation config judges metaeval touchstone_client web templates static locale fixtures
 RUN pip install --constraint constraints.txt '.[app,pictures,pdf,otel,sentry]'
 RUN if [ -n "$WITHOUT" ]; then pip uninstall --yes $WITHOUT; fi
 

@@ -20,6 +20,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 
 from annotation.models import User
+from annotation.services.audit import network_of
 from config.errors import API
 from web.api.problems import CONTENT_TYPE, error_of, problem_data
 from web.throttling import client_address
@@ -86,6 +87,7 @@ class StaffSessionMiddleware:
         if SIGNED_IN not in request.session or now - last_seen > NOTE_AFTER:
             request.session[SIGNED_IN], request.session[LAST_SEEN] = signed_in, now
         setattr(request, _IS_STAFF, True)
+        request._cached_user = user  # type: ignore[attr-defined]  # where logs look, as Django's own middleware has it
         return user
 
 
@@ -109,13 +111,13 @@ def _signed_in(request: HttpRequest | None, user: User, **_: Any) -> None:
     request.session[SIGNED_IN] = request.session[LAST_SEEN] = time.time()
     # A request of the login page has an address; a session that a command begins has none.
     if "REMOTE_ADDR" in request.META:
-        logger.info("Signed in as %r from %s", user.get_username(), client_address(request))
+        logger.info("Signed in as %r from %s", user.get_username(), network_of(client_address(request)))
 
 
 @receiver(user_logged_out, dispatch_uid="config.protection.signed_out")
 def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
     if user is not None and "REMOTE_ADDR" in request.META:
-        logger.info("Signed out as %r from %s", user.get_username(), client_address(request))
+        logger.info("Signed out as %r from %s", user.get_username(), network_of(client_address(request)))
 
 
 WORDS = (

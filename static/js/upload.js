@@ -135,7 +135,7 @@
     const answer = await ask(job, "POST", form.dataset.upload, said);
     if (answer.status === 422) {
       const report = document.getElementById("upload-report");
-      report.innerHTML = answer.responseText;
+      report.replaceChildren(...new DOMParser().parseFromString(answer.responseText, "text/html").body.childNodes);
       report.scrollIntoView({ block: "start" });
       throw new Unread("");
     }

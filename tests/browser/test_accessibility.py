@@ -127,7 +127,7 @@ def test_what_the_site_says_for_itself(live_server, new_context, monkeypatch, se
 def test_a_forgotten_password(live_server, page: Page, door: str, mailoutbox):
     """From the login to a new password, with what is said when it is too short."""
     user_make(username="mia", email="mia@example.org")
-    account_create(email="mia@example.org", password=PASSWORD)
+    account_create(email="mia@example.org", password="correct horse battery staple")
     page.goto(live_server.url + door)
     page.get_by_role("link", name="Forgot your password?").click()
     page.get_by_label("Email").fill("mia@example.org")
@@ -166,7 +166,7 @@ def test_the_studies_of_an_account(live_server, page: Page):
     study_make(pairs=2, open_signup=True, title="Another one")
     page.goto(f"{live_server.url}/account/sign-up/")
     page.get_by_label("Email").fill("mia@example.org")
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").fill("correct horse battery staple")
     page.get_by_role("button", name="Create an account").click()
     page.get_by_role("button", name=re.compile(r"^Take part ?: Open to all$")).click()
     Enrollment.objects.update(stage=Stage.DONE, completion_code="TS-23456-789AB")
