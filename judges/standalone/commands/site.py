@@ -66,7 +66,9 @@ class SiteCommand(StandaloneCommand):
         with needs_the_site():
             not_configured = import_module("django.core.exceptions").ImproperlyConfigured
             try:
-                import_module("django").setup()
+                # A second time it would set logging up anew, under a program that has handlers of its own.
+                if not import_module("django.apps").apps.ready:
+                    import_module("django").setup()
             except not_configured as error:
                 raise CommandRefusedError(str(error)) from error
             return import_module(f"config.management.commands.{self.name}").Command()

@@ -177,7 +177,7 @@ def test_whoever_did_not_ask_sees_no_figures_of_it(cast: Cast, dataset: Dataset)
     assert ReportJob.objects.filter(requested_by=cast.alice).count() == 1
 
 
-@pytest.mark.parametrize(("page", "most"), [("comparison", 22), ("decision", 26)])
+@pytest.mark.parametrize(("page", "most"), [("comparison", 23), ("decision", 26)])
 def test_who_looks_again_reads_no_rows_of_labels_or_judgments(
     cast: Cast, dataset: Dataset, page: str, most: int
 ) -> None:
