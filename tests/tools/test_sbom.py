@@ -14,7 +14,7 @@ from tools.licenses import OURS, name_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [pytest.mark.service, pytest.mark.slow]
+pytestmark = [pytest.mark.service, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def made(folder: Path) -> str:
