@@ -2,6 +2,7 @@
 
 import json
 import logging
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import RequestFactory
@@ -82,6 +83,7 @@ class TestFields:
             "sweep": 3,
         }
         assert {"secret", "task"}.isdisjoint(line)
+        assert datetime.fromisoformat(line["time"]).utcoffset() == timedelta(0)
         assert log_fields() == {}
 
     @pytest.mark.parametrize(
