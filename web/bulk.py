@@ -5,11 +5,12 @@ those that `bulk_create` would make: with the defaults of the model, and JSON in
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+import orjson
 from django.db import connection
 from django.db.models import Field, JSONField, Model
 
@@ -72,10 +73,12 @@ def rows_insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequen
     columns = [*(field.column or field.name for field in given), *constants]
     table = connection.ops.quote_name(model._meta.db_table)
     names = tuple(map(connection.ops.quote_name, columns))
+    is_sqlite = connection.vendor == "sqlite"
     ready = _with_constants(
-        rows, [isinstance(field, JSONField) for field in given], tuple(constants.values())
+        *(rows, [isinstance(field, JSONField) for field in given], tuple(constants.values())),
+        json.dumps if is_sqlite else _json,
     )
-    if connection.vendor == "sqlite":
+    if is_sqlite:
         # Of many rows one statement: between two, another thread would take the interpreter.
         sqlite_insert(table, names, ready, at_once=MAX_PARAMETERS)
         return
@@ -121,17 +124,28 @@ def _sqlite_insertion(table: str, names: tuple[str, ...], n_rows: int, conflict:
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES {marks} {conflict}"  # noqa: S608
 
 
+def _json(value: Any) -> str:
+    """JSON for PostgreSQL, which stores what it says and not its text: a fifth of the time of `json.dumps`."""
+    try:
+        text = orjson.dumps(value)
+    except TypeError:  # numbers of more than 64 bits, keys that are no text
+        return json.dumps(value)
+    # It makes null of what is no number, where PostgreSQL is to refuse that.
+    return json.dumps(value) if b"null" in text else text.decode()
+
+
 def _with_constants(
-    rows: Iterable[Sequence[Any]], is_json: Sequence[bool], constants: tuple[Any, ...]
+    rows: Iterable[Sequence[Any]],
+    is_json: Sequence[bool],
+    constants: tuple[Any, ...],
+    dumps: Callable[[Any], str],
 ) -> Iterator[tuple[Any, ...]]:
     places = [place for place, one in enumerate(is_json) if one]
     for row in rows:
         cells = list(row)
         for place in places:
             if (value := cells[place]) is not None:
-                cells[place] = (
-                    _EMPTY[type(value)] if not value and type(value) in _EMPTY else json.dumps(value)
-                )
+                cells[place] = _EMPTY[type(value)] if not value and type(value) in _EMPTY else dumps(value)
         yield (*cells, *constants)
 
 

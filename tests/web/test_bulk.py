@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from web.bulk import keys_take, rows_insert
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e6, 1e6) | TEXTS,
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(-1e6, 1e6) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
@@ -73,6 +73,21 @@ def item() -> Item:
     return Item.objects.create(
         dataset=dataset, instruction=instruction, external_id="q", kind="pairwise", position=0
     )
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite stores the text")
+@pytest.mark.parametrize("value", [{"score": float("nan")}, {"none": None, "of": [float("inf")]}])
+def test_what_is_no_number_is_refused_and_not_made_null(value):
+    dataset = Dataset.objects.create(name="one")
+    with pytest.raises(DataError), transaction.atomic():
+        rows_insert(
+            Instruction,
+            ("dataset_id", "external_id", "text", "metadata"),
+            [(dataset.pk, "i", "", value)],
+        )
+    assert not Instruction.objects.exists()
 
 
 @pytest.mark.both_databases
