@@ -294,11 +294,14 @@ def study_close(*, study: Study) -> Study:
 
 
 def _state_set(study: Study, *, to: StudyState, only_from: list[StudyState]) -> Study:
-    before = study.state
-    with transaction.atomic():
-        changed = Study.objects.filter(pk=study.pk, state__in=only_from).update(state=to)
+    changed = False
+    for before in only_from:  # one at a time, so that the log has the state that the database had
+        with transaction.atomic():
+            changed = bool(Study.objects.filter(pk=study.pk, state=before).update(state=to))
+            if changed:
+                audit("study.changed", study, before={"state": before}, after={"state": to})
         if changed:
-            audit("study.changed", study, before={"state": before}, after={"state": to})
+            break
     study.refresh_from_db()
     if not changed and study.state != to:
         raise StudyRuleError("state", f"a study that is {study.state} cannot be {to}")

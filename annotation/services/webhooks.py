@@ -139,7 +139,12 @@ def webhook_change(
         changes |= {"disabled_at": None if is_enabled else timezone.now(), "failing_since": None}
     with transaction.atomic():
         Webhook.objects.filter(pk=webhook.pk).update(**changes)
-        audit("webhook.changed", webhook, after=changes)
+        audit(
+            "webhook.changed",
+            webhook,
+            before={name: getattr(webhook, name) for name in changes},
+            after=changes,
+        )
     webhook.refresh_from_db()
     return webhook
 

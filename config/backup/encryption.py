@@ -100,7 +100,7 @@ def _nonce(number: int, *, is_last: bool) -> bytes:
 
 
 class EncryptingWriter:
-    """Encrypts what is written, to a file. Nothing is whole before `finish`: leave it out to abandon the file."""
+    """Encrypts what is written, to a file, which can be read only after `finish`."""
 
     def __init__(self, file: ByteSink, key: bytes) -> None:
         salt = os.urandom(_SALT)

@@ -183,7 +183,7 @@ class PartialFile:
 
     def write(self, data: bytes) -> int:
         """Write some bytes; raises BackupError where the disk is full."""
-        if self._file.closed:  # an archive that was abandoned writes its end
+        if self._file.closed:  # an archive that stopped halfway writes its end
             return len(data)
         self._unchecked += len(data)
         if self._unchecked >= CHECK_EVERY:

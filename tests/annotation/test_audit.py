@@ -12,6 +12,8 @@ from annotation.services.audit import audit
 from annotation.services.quality import item_report, item_report_resolve, labels_set_aside
 from annotation.services.studies import study_close, study_pause, study_update
 from annotation.services.tokens import token_create, token_revoke
+from judges.services.export_jobs import export_request
+from judges.services.exports import ExportOptions, ExportSubject
 from tests.annotation.cast import label_make
 from tests.annotation.factories import dataset_make, study_make, user_make
 
@@ -97,6 +99,28 @@ def test_the_person_the_way_and_the_network_of_a_page(owner):
     assert (event.actor, event.actor_key, event.via) == ("olga", owner.pk, "page")
     assert event.network == "203.0.113.0/24"
     assert event.after == {"format": "csv", "shape": "labels", "history": False, "identify": False}
+
+
+def test_the_person_of_a_token(owner):
+    study = study_make(owner=owner)
+    secret = token_create(user=owner, name="ci")[1]
+    address = f"/api/v1/studies/{study.slug}/close/"
+    assert Client(headers={"Authorization": f"Bearer {secret}"}).post(address).status_code == 200
+    event = latest("study.changed")
+    assert (event.actor, event.via, event.after) == ("olga", "api", {"state": "closed"})
+
+
+def test_an_export_by_a_worker_is_of_who_asked_for_it(owner):
+    study = study_make(owner=owner)
+    export_request(
+        user=owner,
+        subject=ExportSubject(study.dataset, study),
+        what="labels",
+        format="csv",
+        options=ExportOptions(),
+    )
+    event = latest("labels.exported")
+    assert (event.actor, event.subject, event.after["format"]) == ("olga", study.slug, "csv")
 
 
 def test_a_command_has_no_person():
