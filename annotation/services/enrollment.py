@@ -243,7 +243,7 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
         opened = list(
             mine.select_for_update(of=("self", "study_item"), no_key=True)
             .select_related("study_item")
-            .order_by("pk")
+            .order_by("study_item_id", "pk")
         )
         locked = (
             Enrollment.objects.select_for_update(of=("self",), no_key=True)

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation.models import Assignment, AssignmentState, Enrollment, Study, StudyItem, WorkRole
-from annotation.services.claims import expiry
+from annotation.services.claims import expiry, transaction_retried
 
 REAP_AT_ONCE = 200
 
@@ -46,14 +45,18 @@ def leases_renew(*, enrollment: Enrollment, now: datetime) -> int:
 
 
 def _leases_expire(wanted: Q, *, limit: int, skip_locked: bool = False) -> int:
-    with transaction.atomic():
+    # Who waits for places takes them in the order of these: two people who leave would else hold what the other one
+    # wants. A claim that waits goes by another order still, so this may have to begin again.
+    order = ("expires_at",) if skip_locked else ("study_item_id", "pk")
+
+    def expire() -> int:
         expired = list(
             Assignment.objects.select_for_update(
                 skip_locked=skip_locked, no_key=True, of=("self", "study_item")
             )
             .select_related("study_item")
             .filter(wanted)
-            .order_by("expires_at")[:limit]
+            .order_by(*order)[:limit]
         )
         if not expired:
             return 0
@@ -61,7 +64,9 @@ def _leases_expire(wanted: Q, *, limit: int, skip_locked: bool = False) -> int:
             state=AssignmentState.EXPIRED
         )
         _places_give_back(Counter(lease.study_item_id for lease in expired if lease.role == WorkRole.WORK))
-    return len(expired)
+        return len(expired)
+
+    return transaction_retried(expire)
 
 
 def _places_give_back(places: Counter[int]) -> None:

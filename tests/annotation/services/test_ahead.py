@@ -261,6 +261,20 @@ class TestAtOnce:
         assert fresh(pk).n_claimed == 4
         assert {order[0] for order in orders} == {opened.order_by("leased_at", "pk")[0].pk}
 
+    def test_people_who_leave_at_once_with_the_same_items_do_not_stop_each_other(self):
+        study = study_make(pairs=5, overlap=4, fetch_ahead=4)
+        people = [person_of(study).pk for _ in range(4)]
+        for _ in range(12):
+            for turn, pk in enumerate(people):
+                order = fetched(pk)
+                # Half of them renewed their items in the opposite order.
+                for seconds, lease in enumerate(order if turn % 2 else reversed(order)):
+                    until = timezone.now() + timedelta(minutes=10, seconds=seconds)
+                    Assignment.objects.filter(pk=lease).update(expires_at=until)
+            released = all_at_once(lambda pk: leases_release(enrollment=fresh(pk)), people)
+            assert released == [5] * 4
+        counters_check(study)
+
     def test_tabs_that_fetch_answer_and_leave_keep_the_counts_right(self):
         study = study_make(pairs=12, overlap=2, fetch_ahead=3, items_per_annotator=9)
         people = [person_of(study).pk for _ in range(2)]
