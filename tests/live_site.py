@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
 from config.serving import server_command
 from tests import services
@@ -50,6 +51,22 @@ class PrivatePostgres:
     def process(self) -> psutil.Process:
         return psutil.Process(self._server.get_pid())
 
+    @property
+    def programs(self) -> Path:
+        """The folder of its programs, such as `pg_basebackup`."""
+        return Path(self._server.bin_path)
+
+    @property
+    def system_user(self) -> str | None:
+        """As whom they run; None: as the one who runs the tests."""
+        return self._server.system_user  # type: ignore[no-any-return]
+
+    def alter(self, name: str, value: str) -> None:
+        """Set one of its settings, for now and after a restart."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET {name} = {value}")  # type: ignore[call-overload]
+            connection.execute("SELECT pg_reload_conf()")
+
     def kill(self) -> None:
         """SIGKILL to all of its processes at once."""
         processes = [self.process, *self.process.children(recursive=True)]
@@ -75,7 +92,8 @@ class PrivatePostgres:
                 return
 
     def stop(self) -> None:
-        self._server.cleanup()
+        with contextlib.suppress(psutil.NoSuchProcess):  # killed for good
+            self._server.cleanup()
         self._folder.cleanup()
 
 
