@@ -16,22 +16,48 @@ from concurrent.futures import ThreadPoolExecutor
 from bench.load import FAILURES, Failed, Log, Person, entered
 
 DRAIN_SECONDS = 30
+ENTER_AT_ONCE = 32
+"""Thousands who come in the same second would wait for each other until they give up."""
 
 
-def run_open(people: Sequence[Person], log: Log, *, per_second: float, seconds: float, seed: int = 0) -> None:
+def run_open(
+    people: Sequence[Person],
+    log: Log,
+    *,
+    per_second: float,
+    seconds: float,
+    seed: int = 0,
+    are_there: bool = False,
+) -> None:
     """Submit at `per_second` for `seconds`; the milliseconds of each, from when it was due, are added to the log.
+
+    The people come to their first item before, unless they `are_there` already.
 
     Raises `RuntimeError` when the site is so far behind that what was due is not answered `DRAIN_SECONDS` later.
     """
     # In a thread of its own: the caller may have an event loop.
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(_run(people, log, per_second, seconds, random.Random(seed)))).result()
+        pool.submit(
+            lambda: asyncio.run(_run(people, log, per_second, seconds, random.Random(seed), are_there))
+        ).result()
 
 
 async def _run(
-    people: Sequence[Person], log: Log, per_second: float, seconds: float, chance: random.Random
+    people: Sequence[Person],
+    log: Log,
+    per_second: float,
+    seconds: float,
+    chance: random.Random,
+    are_there: bool,
 ) -> None:
-    await asyncio.gather(*(entered(person, log) for person in people))
+    at_once = asyncio.Semaphore(ENTER_AT_ONCE)
+
+    async def enter(person: Person) -> None:
+        async with at_once:
+            await entered(person, log)
+
+    if not are_there:
+        await asyncio.gather(*(enter(person) for person in people))
     free, due = deque(people), deque[float]()
     wake, began, is_over = asyncio.Condition(), time.perf_counter(), False
 

@@ -1,14 +1,18 @@
 """A bench is run by hand, and rarely: what it imports from the project is still there."""
 
 import asyncio
+import heapq
 import importlib
+import math
 import pkgutil
+import random
 
 import pytest
 
 import bench
 from bench.arrivals import run_open
 from bench.load import Log
+from bench.queueing import response_seconds, waiting_probability
 from bench.reports import LABELS, dataset_fill
 from metaeval.services.reports import report_build
 
@@ -51,3 +55,38 @@ def test_times_of_an_open_loop_begin_when_a_submit_is_due():
     # One person can answer half of what arrives, so that the last submit waits for about half of the time.
     assert max(alone.milliseconds) > 5 * max(crowd.milliseconds)
     assert min(crowd.milliseconds) >= 20
+
+
+class TestQueue:
+    """`bench.queueing`; with one server the time to an answer is exponential, of rate 1 / service - arrivals."""
+
+    def test_one_server(self):
+        # 1 / 0.01 - 50 = 50 a second: 99 % are answered within ln(100) / 50 s.
+        found = response_seconds(per_second=50, service=0.01, servers=1, quantile=0.99)
+        assert found == pytest.approx(math.log(100) / 50)
+
+    def test_who_has_to_wait(self):
+        # Two servers of which one is at work on average: C = (1/2) / (1 + 1 + 1/2 * 2) = 1/3 (Kleinrock 1975, 3.5).
+        assert waiting_probability(1.0, 2) == pytest.approx(1 / 3)
+        assert waiting_probability(2.5, 2) == 1.0
+
+    def test_more_than_it_can_do(self):
+        assert response_seconds(per_second=201, service=0.01, servers=2, quantile=0.5) == math.inf
+
+    @pytest.mark.parametrize(("per_second", "servers"), [(60, 1), (100, 2), (150, 2), (320, 4)])
+    def test_as_a_queue_that_is_played_through(self, per_second, servers):
+        chance, service = random.Random(5), 0.01
+        free = [0.0] * servers
+        at, times = 0.0, []
+        for _ in range(60_000):
+            at += chance.expovariate(per_second)
+            begins = max(at, heapq.heappop(free))
+            ends = begins + chance.expovariate(1 / service)
+            heapq.heappush(free, ends)
+            times.append(ends - at)
+        times.sort()
+        for quantile in (0.5, 0.9, 0.99):
+            expected = response_seconds(
+                per_second=per_second, service=service, servers=servers, quantile=quantile
+            )
+            assert times[int(quantile * len(times))] == pytest.approx(expected, rel=0.08)
