@@ -182,7 +182,7 @@
       for (const image of imagesOf(text)) await put(image, () => fetch(image, { credentials: "same-origin" }));
     }
     wanted.add(new URL(askAt, location.href).href);
-    await cache.put(askAt, new Response(JSON.stringify({ person, order, live, at: Date.now() })));
+    await cache.put(askAt, new Response(JSON.stringify({ person, language: document.documentElement.lang, order, live, at: Date.now() })));
     const old = (await cache.keys()).filter(({ url }) => !wanted.has(url) && (url.startsWith(new URL(folder, location.href).href) || url.includes("/images/")));
     await Promise.all(old.map((request) => cache.delete(request)));
     await keepFiles();
@@ -205,7 +205,8 @@
     const cache = await caches.open(CACHE);
     const kept = await (await cache.match(askAt))?.json();
     if (!kept) return;
-    if (kept.person !== person || Date.now() - kept.at > KEEP_FOR) {
+    // What was fetched in another language is fetched again.
+    if (kept.person !== person || kept.language !== document.documentElement.lang || Date.now() - kept.at > KEEP_FOR) {
       await caches.delete(CACHE);
       return;
     }

@@ -201,8 +201,11 @@
   // htmx gives the focus to what has the same id in the part that comes: an option of the next item, for a key to choose.
   document.addEventListener("htmx:beforeSwap", () => work()?.contains(document.activeElement) && document.activeElement.blur());
 
-  // A new part: to its top, its name and what changed said aloud, no old timers.
-  const arrive = (root) => {
+  // A new part: to its top, its name and what changed said aloud, no old timers. An answer that was refused comes back with
+  // its own item, and one that is changed with an earlier one.
+  let shown = "";
+  const nameOf = (form, isSame) => (!form || form.elements.namedItem("change") ? document.title : isSame ? "" : gettext("Next item"));
+  const arrive = (root, form, isSame) => {
     const main = root.querySelector("main");
     const missing = root.querySelector("[autofocus]");
     if (!missing) {
@@ -212,8 +215,8 @@
     const said = document.querySelector("[data-work-said]");
     const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text, .toast-words")].map((one) => one.textContent.trim().replace(/\.$/, ""));
     // What waits isn't counted yet.
-    const label = others().length ? "" : (root.querySelector(".progress-label")?.textContent ?? "");
-    if (said) said.textContent = [...told, root.dataset.state === "item" ? gettext("Next item") : document.title, label].filter(Boolean).join(". ");
+    const label = isSame || others().length ? "" : (root.querySelector(".progress-label")?.textContent ?? "");
+    if (said) said.textContent = [...told, root.dataset.state === "item" ? nameOf(form, isSame) : document.title, label].filter(Boolean).join(". ");
   };
   // What was saved stays for five seconds, and for as long as it is pointed at or has the focus. The bar has the same link.
   const TOAST = 5_000;
@@ -227,8 +230,9 @@
     const { root } = event.detail;
     fade(root.querySelector("[data-toast]"));
     clearTimeout(retry);
-    if (root !== document) arrive(root);
     const form = document.querySelector("#work form[data-annotate]");
+    if (root !== document) arrive(root, form, Boolean(form) && form.dataset.assignment === shown);
+    shown = form?.dataset.assignment ?? "";
     const answer = form && of(form);
     if (answer?.waiting) {
       answer.tell("local", gettext("Sending the answer saved in this browser…"));

@@ -297,3 +297,24 @@ def test_the_figures_of_ones_work_open_beside_it(page: Page, live_server, study)
     dialog = page.get_by_role("dialog", name="Your work so far")
     expect(dialog.get_by_role("row", name="Earned")).to_contain_text("0.25 USD")
     expect(dialog).to_contain_text("2 items are left for you")
+
+
+def test_after_another_tab_changed_the_language_items_are_fetched_again(page: Page, live_server, ahead_study):
+    begin(page, live_server, ahead_study)
+    other = page.context.new_page()
+    other.goto(f"{live_server.url}{reverse('annotation:language')}?next=/s/{ahead_study.slug}/")
+    other.get_by_role("button", name="Español").click()
+    other.close()
+    answer(page, "a")  # this tab keeps what it has once more
+    expect(page.locator(".progress-label")).to_have_text("1 de 9")
+    page.wait_for_function(
+        """async () => {
+            const kept = await (await caches.open("touchstone-work-1")).keys();
+            return kept.filter(({ url }) => url.endsWith("?part")).length >= 3;
+        }"""
+    )
+    page.reload()
+    assert page.evaluate("document.documentElement.lang") == "es"
+    expect(state(page)).to_have_text("3 ítems listos sin conexión")
+    answer(page, "a")
+    expect(page.locator(".answer-bar button[type=submit]")).to_contain_text("Enviar")

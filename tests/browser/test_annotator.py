@@ -258,3 +258,32 @@ def test_text_begins_where_its_script_begins(page: Page, live_server, study):
         "שלום, עולם.": "right",
         "短い答えです。": "left",
     }
+
+
+def test_an_answer_that_is_refused_is_not_called_the_next_item(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    press(page, "a")
+    # As of a browser that doesn't check forms by itself.
+    page.evaluate(
+        """() => {
+            const form = document.querySelector("form[data-annotate]");
+            form.noValidate = true;
+            form.querySelectorAll("[name=choice]").forEach((one) => { one.value = "9"; });
+        }"""
+    )
+    press(page, "Enter")
+    expect(page.locator("#work .flash-error")).to_be_visible()
+    said = page.locator("[data-work-said]").text_content()
+    assert "Next item" not in said
+    assert "of 3" not in said
+    assert not Label.objects.exists()
+
+
+def test_an_answer_that_is_changed_is_not_called_the_next_item(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    press(page, "a")
+    press(page, "Enter")
+    expect(page.locator("[data-work-said]")).to_have_text("Next item. 1 of 3")
+    press(page, "u")
+    expect(page.get_by_text("You answered this pair")).to_be_visible()
+    expect(page.locator("[data-work-said]")).not_to_contain_text("Next item")
