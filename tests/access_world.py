@@ -174,7 +174,9 @@ class World:
             "studies/<slug:slug>/reports/": report.pk,
             "teams/": team.pk,
             "api/v1/teams/": team.pk,
-            **dict.fromkeys(("studies/<slug:slug>/share/", "api/v1/studies/<slug:slug>/access/"), of_study.pk),
+            **dict.fromkeys(
+                ("studies/<slug:slug>/share/", "api/v1/studies/<slug:slug>/access/"), of_study.pk
+            ),
             **dict.fromkeys(
                 ("datasets/<slug:name>/share/", "api/v1/datasets/<slug:name>/access/"), of_dataset.pk
             ),

@@ -133,12 +133,13 @@ def may_copy(user: User, study: Study) -> bool:
     """Whether they may make a study of their own like one that they see: of datasets whose items they may give to
     annotators. Two queries at most.
     """
-    used = {
+    named = (
         study.dataset_id,
         study.training_dataset_id,
         study.qualification_dataset_id,
         study.check_dataset_id,
-    } - {None}
+    )
+    used = {pk for pk in named if pk is not None}
     if datasets_offered_by(user).filter(pk__in=used).count() < len(used):
         return False
     test = study.qualification_from_id

@@ -299,8 +299,8 @@ def _unfinished_words(name: str, owner: User | None) -> str:
 
 def refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
     # First whose it is: what its settings are is nothing for somebody who may not even see it.
-    theirs = owner is None or dataset.owner_id == owner.pk
-    if not theirs and not Dataset.with_staged.filter(is_filled_by(owner), pk=dataset.pk).exists():
+    mine = Dataset.with_staged.filter(pk=dataset.pk)
+    if owner is not None and dataset.owner_id != owner.pk and not mine.filter(is_filled_by(owner)).exists():
         raise DatasetImportError(f"the name {dataset.name!r} is taken; choose another one.")
     for setting, value in given.items():
         stored = getattr(dataset, setting)
