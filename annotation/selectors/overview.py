@@ -140,7 +140,9 @@ def may_copy(user: User, study: Study) -> bool:
         study.check_dataset_id,
     )
     used = {pk for pk in named if pk is not None}
-    if datasets_offered_by(user).filter(pk__in=used).count() < len(used):
+    if not study.dataset.is_private:
+        used.discard(study.dataset_id)
+    if used and datasets_offered_by(user).filter(pk__in=used).count() < len(used):
         return False
     test = study.qualification_from_id
     return test is None or studies_visible_to(user).filter(pk=test).exists()
