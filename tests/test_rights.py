@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
+from annotation.forms.study import StudyForm
 from annotation.models import Dataset, Study, User
 from annotation.services.sharing import access_grant
 from annotation.services.tokens import token_create
 from config.api.schema import schema_make
+from metaeval.reports.errors import ReportError
+from metaeval.services.label_next import abstained_send
 from tests.access_world import HIDDEN, IN, REFUSED, World, addresses, ask, outcome
-from tests.annotation.factories import user_make
+from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.test_access import EXPECTED, QUERY, SAID, writes
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
@@ -218,3 +223,61 @@ def test_a_viewer_changes_nothing_and_an_editor_nothing_of_the_owner() -> None:
                     f"{told}, expected {needed} alone{f'; it wrote {written[0]}' if written else ''}"
                 )
     assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.django_db
+def test_sending_items_takes_an_editor_of_the_study() -> None:
+    """The study is named in the form, beside the dataset of the address."""
+    alice, bob = user_make(username="alice"), user_make(username="bob")
+    dataset = dataset_make(owner=alice, name="pairs")
+    study = study_make(dataset=dataset, owner=alice, slug="hers")
+    item = dataset.items.order_by("position")[0]
+    client = Client()
+    client.force_login(bob)
+    send = f"{reverse('metaeval:dataset-items-send', args=['pairs'])}?kind=pairwise"
+    said = {"to": "adjudication", "study": "hers", "which": "ticked", "item": item.pk}
+    for role, may in [(None, False), ("viewer", False), ("editor", True)]:
+        if role is not None:
+            access_grant(subject=study, holder=bob, role=role, by=alice)
+        client.post(send, said)
+        assert study.adjudication_requests.exists() == may, role
+        page = client.get(send.replace("send/", "")).content.decode()
+        assert ("Send to adjudication" in page) == may, role
+        if may:
+            abstained_send(items=[("p0", 0.5)], dataset=dataset, study="hers", user=bob)
+        else:
+            with pytest.raises(ReportError, match="no such study"):
+                abstained_send(items=[("p0", 0.5)], dataset=dataset, study="hers", user=bob)
+
+
+@pytest.mark.django_db
+def test_a_viewer_of_a_private_dataset_gives_none_of_it_to_annotators() -> None:
+    alice, bob = user_make(username="alice"), user_make(username="bob")
+    dataset = dataset_make(owner=alice, name="secret", split="private")
+    client = Client()
+    client.force_login(bob)
+    offered = []
+    for role in ("viewer", "editor"):
+        access_grant(subject=dataset, holder=bob, role=role, by=alice)
+        form = StudyForm(user=bob)
+        offered.append(dataset in form.fields["dataset"].queryset)
+        made = StudyForm({"dataset": dataset.pk, "title": "Mine"}, user=bob)
+        offered.append("dataset" not in made.errors)
+    assert offered == [False, False, True, True]
+
+
+@pytest.mark.django_db
+def test_an_editor_saves_a_study_whose_datasets_they_only_view() -> None:
+    alice, bob = user_make(username="alice"), user_make(username="bob")
+    dataset = dataset_make(owner=alice, name="secret", split="private", pairs=12)
+    study = study_make(dataset=dataset, owner=alice, slug="hers")
+    access_grant(subject=study, holder=bob, role="editor", by=alice)
+    client = Client()
+    client.force_login(bob)
+    address = reverse("annotation:study-edit", args=["hers"])
+    form = client.get(address).context["form"]
+    said = {name: "" if form[name].value() is None else form[name].value() for name in form.fields}
+    response = client.post(address, said | {"title": "Theirs"})
+    assert response.status_code == 302, response.context["form"].errors
+    study.refresh_from_db()
+    assert (study.title, study.owner, study.dataset) == ("Theirs", alice, dataset)
