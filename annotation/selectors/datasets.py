@@ -30,7 +30,7 @@ from annotation.models import (
 )
 from annotation.models.datasets import Aspect
 from annotation.selectors.costly import counted_of_version
-from annotation.selectors.rights import datasets_granted, rights_on, role_granted
+from annotation.selectors.rights import rights_on, role_granted, shared_with
 
 CHUNK = 500
 
@@ -141,7 +141,22 @@ def datasets_visible_to(user: User) -> QuerySet[Dataset]:
         return Dataset.objects.all()
     if not user.is_researcher:
         return Dataset.objects.none()
-    return Dataset.objects.filter(~Q(split=Split.PRIVATE) | Q(owner=user) | Q(pk__in=datasets_granted(user)))
+    return Dataset.objects.filter(is_visible_to(user))
+
+
+def is_visible_to(user: User, prefix: str = "") -> Q:
+    """What restricts rows to datasets that a researcher, who is no administrator, may see.
+
+    Parameters
+    ----------
+    prefix
+        The way from the rows to the dataset: "dataset__" of a study.
+    """
+    return (
+        ~Q(**{f"{prefix}split": Split.PRIVATE})
+        | Q(**{f"{prefix}owner": user})
+        | shared_with(user, "dataset", key=f"{prefix}pk")
+    )
 
 
 def datasets_of_criteria(dataset_id: int, among: Collection[int]) -> list[int]:
@@ -168,7 +183,7 @@ def datasets_editable_by(user: User) -> QuerySet[Dataset]:
     visible = datasets_visible_to(user)
     if user.is_administrator:
         return visible
-    return visible.filter(Q(owner=user) | Q(owner=None) | Q(pk__in=datasets_granted(user, editor=True)))
+    return visible.filter(Q(owner=user) | Q(owner=None) | shared_with(user, "dataset", editor=True))
 
 
 def datasets_filled_by(user: User) -> QuerySet[Dataset]:
@@ -189,7 +204,7 @@ def is_filled_by(user: User, prefix: str = "") -> Q:
     prefix
         The way from the rows to the dataset: "dataset__" of a version.
     """
-    return Q(**{f"{prefix}owner": user}) | Q(**{f"{prefix}pk__in": datasets_granted(user, editor=True)})
+    return Q(**{f"{prefix}owner": user}) | shared_with(user, "dataset", key=f"{prefix}pk", editor=True)
 
 
 def datasets_offered_by(user: User) -> QuerySet[Dataset]:

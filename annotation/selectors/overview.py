@@ -40,23 +40,28 @@ from annotation.models import (
     User,
 )
 from annotation.models.work import LabelQuerySet
-from annotation.selectors.datasets import dataset_with_rights, datasets_offered_by, datasets_visible_to
+from annotation.selectors.datasets import (
+    dataset_with_rights,
+    datasets_offered_by,
+    datasets_visible_to,
+    is_visible_to,
+)
 from annotation.selectors.judging import ItemSlice
-from annotation.selectors.rights import rights_on, role_granted, studies_granted
+from annotation.selectors.rights import rights_on, role_granted, shared_with
 
 
 def studies_visible_to(user: User) -> QuerySet[Study]:
     """Their own studies, those of nobody and those that were shared with them, as far as the dataset is theirs to see;
     administrators: all.
     """
-    return _studies(user, Q(owner=user) | Q(owner=None) | Q(pk__in=studies_granted(user)))
+    return _studies(user, Q(owner=user) | Q(owner=None) | shared_with(user, "study"))
 
 
 def studies_editable_by(user: User) -> QuerySet[Study]:
     """Studies that this person may change: of those that they see their own, nobody's, and those that they are an
     editor of; administrators: all.
     """
-    return _studies(user, Q(owner=user) | Q(owner=None) | Q(pk__in=studies_granted(user, editor=True)))
+    return _studies(user, Q(owner=user) | Q(owner=None) | shared_with(user, "study", editor=True))
 
 
 def studies_owned_by(user: User) -> QuerySet[Study]:
@@ -72,8 +77,11 @@ def studies_settled_by(user: User) -> QuerySet[Study]:
 
 
 def _studies(user: User, condition: Q) -> QuerySet[Study]:
-    studies = Study.objects.filter(dataset__in=datasets_visible_to(user))
-    return studies if user.is_administrator else studies.filter(condition)
+    if user.is_administrator:
+        return Study.objects.filter(dataset__is_staged=False)
+    if not user.is_researcher:
+        return Study.objects.none()
+    return Study.objects.filter(is_visible_to(user, "dataset__"), condition, dataset__is_staged=False)
 
 
 def labels_visible_to(user: User | None) -> LabelQuerySet:
