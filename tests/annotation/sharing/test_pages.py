@@ -48,7 +48,7 @@ class TestShare:
         assert self.of(kind).get().role == "editor"
         assert client_of(cast.bob).get(url(f"{kind}-detail", name)).status_code == 200
         page = client_of(cast.alice).get(url(f"{kind}-share", name)).content.decode()
-        assert "Role of bob" in page
+        assert "Make viewer" in page
 
     def test_sent_twice_is_once(self, cast, study, kind, name):
         for _ in range(2):
@@ -98,7 +98,7 @@ class TestShare:
                 assert client_of(user).post(address, said).status_code == status
         grant.refresh_from_db()
         assert grant.role == "editor"
-        assert "Role of" not in client_of(cast.bob).get(url(f"{kind}-detail", name)).content.decode()
+        assert "Make viewer" not in client_of(cast.bob).get(url(f"{kind}-detail", name)).content.decode()
 
     def test_a_role_is_changed_and_access_ended(self, cast, study, kind, name):
         subject = study if kind == "study" else study.dataset
