@@ -210,6 +210,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "ItemKind": "annotation.models.Kind",
+        "AccessRole": "annotation.models.AccessRole",
         "PartRole": "metaeval.api.selections.PART_ROLES",
         "EndpointKind": "judges.models.configurations.ENDPOINT_CHOICES",
         "StudyState": "annotation.models.StudyState",

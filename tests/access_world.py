@@ -33,6 +33,8 @@ from annotation.services.images import image_folder
 from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
+from annotation.services.sharing import access_grant
+from annotation.services.teams import member_add, team_create
 from annotation.services.tokens import token_create
 from annotation.services.webhooks import webhook_create, webhook_test
 from judges.models import AnchorSet, DatasetImport, Endpoint, Judge, Judgment, VerdictImport
@@ -144,6 +146,10 @@ class World:
             requested_by=self.alice, dataset=dataset, dataset_name=dataset.name, name="i.csv", file="none.csv",
             state="done", mapping={"columns": {}},
         )  # fmt: skip
+        team = team_create(name="Hers", by=self.alice)
+        member, _ = member_add(team=team, user=user_make(username="mia"))
+        of_study, _ = access_grant(subject=self.study, holder=member.user, role="viewer", by=self.alice)
+        of_dataset, _ = access_grant(subject=dataset, holder=team, role="viewer", by=self.alice)
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
@@ -152,6 +158,7 @@ class World:
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges", "file": "csv", "digest": shown.digest, "response": 0, "number": 1,
             "before": 1, "now": 1, "document": "zip", "code": "ar", "shown": "join",
+            "member": member.pk,
             "note": (note := note_add(item=item, author=self.alice, text="Hers.", nonce="n")).pk,
             "anchors": (anchors := AnchorSet.objects.create(judge=judge, dataset=dataset)).pk,
         }  # fmt: skip
@@ -165,6 +172,14 @@ class World:
             "s/<slug:slug>/messages/": self.person.interventions.get().pk,
             "studies/<slug:slug>/invitations/": Invitation.objects.get().pk,
             "studies/<slug:slug>/reports/": report.pk,
+            "teams/": team.pk,
+            "api/v1/teams/": team.pk,
+            **dict.fromkeys(
+                ("studies/<slug:slug>/share/", "api/v1/studies/<slug:slug>/access/"), of_study.pk
+            ),
+            **dict.fromkeys(
+                ("datasets/<slug:name>/share/", "api/v1/datasets/<slug:name>/access/"), of_dataset.pk
+            ),
             "reports/": agreement.pk,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "reports/jobs/": job.pk,

@@ -1,6 +1,6 @@
 """How exceptions of annotation are answered."""
 
-from annotation.domain.errors import ItemNoteError, StudyRuleError
+from annotation.domain.errors import ItemNoteError, SharingError, StudyRuleError
 from annotation.importers import ImportFileError
 from annotation.importers.errors import errors_of
 from annotation.services.datasets import DatasetImportError
@@ -15,6 +15,11 @@ Answered = tuple[int, list[dict[str, str]]]
 def _rule(error: StudyRuleError) -> Answered:
     """A state that does not allow it is a conflict; a rule that is wrong is invalid."""
     return 409 if error.field == "state" else 400, [error_of(error.message, error.field)]
+
+
+@answered_by(SharingError)
+def _sharing(error: SharingError) -> Answered:
+    return 400, [error_of(error.message, error.field)]
 
 
 @answered_by(WebhookRuleError)

@@ -10,8 +10,8 @@ from annotation.api.base import Exact
 from annotation.domain.pseudonyms import pseudonym
 from annotation.forms.upload import DatasetDocumentationForm
 from annotation.models import Dataset, DatasetVersion, Enrollment, Invitation, Item, Label, Split, Study
-from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.datasets import datasets_offered_by
+from annotation.selectors.overview import studies_editable_by
 from annotation.services.study_rules import RULES
 
 Row = dict[str, Any]
@@ -289,24 +289,24 @@ class LabelsImportedSerializer(serializers.Serializer[Any]):
 _RULES = tuple(sorted(RULES - {"is_simulated", "title", "consent", "guidelines"}))
 
 
-class VisibleDatasetField(serializers.SlugRelatedField[Dataset]):
-    """A dataset by its name, of those that the user may see."""
+class OfferedDatasetField(serializers.SlugRelatedField[Dataset]):
+    """A dataset by its name, of those whose items the user may give to annotators."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(slug_field="name", queryset=Dataset.objects.none(), **options)
 
     def get_queryset(self) -> Any:
-        return datasets_visible_to(self.context["request"].user)
+        return datasets_offered_by(self.context["request"].user)
 
 
-class VisibleStudyField(serializers.SlugRelatedField[Study]):
-    """A study by its slug, of those that the user may see."""
+class EditableStudyField(serializers.SlugRelatedField[Study]):
+    """A study by its slug, of those that the user may change."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(slug_field="slug", queryset=Study.objects.none(), **options)
 
     def get_queryset(self) -> Any:
-        return studies_visible_to(self.context["request"].user)
+        return studies_editable_by(self.context["request"].user)
 
 
 class StudySerializer(serializers.ModelSerializer[Study]):
@@ -333,10 +333,10 @@ class StudySerializer(serializers.ModelSerializer[Study]):
 class StudyChangeSerializer(Exact, serializers.ModelSerializer[Study]):
     """Rules of a study that can be set; one that is left out stays as it is, or has its default."""
 
-    training_dataset = VisibleDatasetField(required=False, allow_null=True)
-    qualification_dataset = VisibleDatasetField(required=False, allow_null=True)
-    check_dataset = VisibleDatasetField(required=False, allow_null=True)
-    qualification_from = VisibleStudyField(required=False, allow_null=True)
+    training_dataset = OfferedDatasetField(required=False, allow_null=True)
+    qualification_dataset = OfferedDatasetField(required=False, allow_null=True)
+    check_dataset = OfferedDatasetField(required=False, allow_null=True)
+    qualification_from = EditableStudyField(required=False, allow_null=True)
 
     class Meta:
         model = Study
@@ -349,7 +349,7 @@ class StudyChangeSerializer(Exact, serializers.ModelSerializer[Study]):
 class StudyWriteSerializer(StudyChangeSerializer):
     """A study to create, in draft."""
 
-    dataset = VisibleDatasetField()
+    dataset = OfferedDatasetField()
     slug = serializers.RegexField(
         r"^[a-z0-9_-]{1,64}$",
         required=False,

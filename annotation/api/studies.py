@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -28,7 +29,7 @@ from annotation.api.serializers import (
 )
 from annotation.kinds import KINDS
 from annotation.models import Enrollment, Invitation, Stage, Study, StudyState
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import may_copy, studies_editable_by, studies_visible_to
 from annotation.selectors.progress import study_funnel, study_pace, study_progress
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.services.studies import (
@@ -61,7 +62,7 @@ class StudiesView(Listing):
     }
 
     def rows(self) -> QuerySet[Study]:
-        return _studies(self)
+        return _with_related(studies_visible_to(self.user))
 
     @extend_schema(request=StudyWriteSerializer, responses={201: StudySerializer})
     def post(self, request: Request) -> Response:
@@ -89,7 +90,7 @@ class StudyView(ApiView):
     @extend_schema(request=StudyChangeSerializer, responses=StudySerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Change rules of a study. Some are fixed once it was open."""
-        study = _study(self, slug)
+        study = _study_to_edit(self, slug)
         values = said(StudyChangeSerializer, request, context={"request": request}, partial=True)
         study_update(study=study, **values)
         return Response(StudySerializer(_study(self, slug)).data)
@@ -108,7 +109,7 @@ class StudyMove(ApiView):
 
     @extend_schema(request=None, responses=StudySerializer)
     def post(self, request: Request, slug: str) -> Response:
-        study = _study(self, slug)
+        study = _study_to_edit(self, slug)
         type(self).move(study=study)
         return Response(StudySerializer(_study(self, slug)).data)
 
@@ -140,6 +141,8 @@ class StudyCopy(ApiView):
     def post(self, request: Request, slug: str) -> Response:
         """Copy a study as a new draft of yours: its rules and texts, without items, links and people."""
         study = _study(self, slug)
+        if not may_copy(self.user, study):
+            raise Http404
         wanted = said(StudyCopySerializer, request)
         try:
             with transaction.atomic():
@@ -175,7 +178,7 @@ class StudyItemsView(ApiView):
 
         Of an open study, items with a priority come before all others, and new ones are added. All or nothing.
         """
-        study = _study(self, slug)
+        study = _study_to_edit(self, slug)
         rows = said(StudyItemsSerializer, request)["items"]
         if not rows:
             if study.state != StudyState.DRAFT:
@@ -196,7 +199,7 @@ class StudyMoveOn(ApiView):
 
         An item that changed is offered anew; its labels stay with the item that they were given on.
         """
-        study = _study(self, slug)
+        study = _study_to_edit(self, slug)
         moved = study_move_on(study=study)
         return Response(asdict(moved) | {"dataset_version": study.dataset_version})
 
@@ -224,12 +227,12 @@ class InvitationsView(Listing):
     narrows = {"valid": Narrow("revoked_at__isnull", "`true`: only those that aren't revoked.", kind=bool)}
 
     def rows(self) -> QuerySet[Invitation]:
-        return _invitations(self).filter(study=_study(self, self.kwargs["slug"]))
+        return _invitations(self).filter(study=_study_to_edit(self, self.kwargs["slug"]))
 
     @extend_schema(request=InvitationWriteSerializer, responses={201: InvitationSerializer})
     def post(self, request: Request, slug: str) -> Response:
         """Create a link into a study, for everybody who has it."""
-        study = _study(self, slug)
+        study = _study_to_edit(self, slug)
         made = invitation_create(study=study, **said(InvitationWriteSerializer, request))
         return Response(InvitationSerializer(made).data, status=201)
 
@@ -246,16 +249,23 @@ class InvitationRevoke(ApiView):
         return Response(InvitationSerializer(_invitations(self).get(pk=pk)).data)
 
 
-def _studies(view: ApiView) -> QuerySet[Study]:
-    return studies_visible_to(view.user).select_related(
+def _with_related(rows: QuerySet[Study]) -> QuerySet[Study]:
+    return rows.select_related(
         *("dataset", "owner", "training_dataset", "qualification_dataset", "check_dataset"),
         "qualification_from",
     )
 
 
 def _study(view: ApiView, slug: str) -> Study:
-    return get_object_or_404(_studies(view), slug=slug)
+    """A study that the user may see."""
+    return get_object_or_404(_with_related(studies_visible_to(view.user)), slug=slug)
+
+
+def _study_to_edit(view: ApiView, slug: str) -> Study:
+    """A study that the user may change."""
+    return get_object_or_404(_with_related(studies_editable_by(view.user)), slug=slug)
 
 
 def _invitations(view: ApiView) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(study__in=studies_visible_to(view.user)).select_related("study")
+    """Who has a link can join: links are for those who let people in."""
+    return Invitation.objects.filter(study__in=studies_editable_by(view.user)).select_related("study")

@@ -3,7 +3,7 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from annotation.api import notes, studies, tokens, views, webhooks
+from annotation.api import notes, sharing, studies, tokens, views, webhooks
 
 urlpatterns = [
     path("token/", tokens.TokenView.as_view(), name="token"),
@@ -16,6 +16,9 @@ urlpatterns = [
         views.ChangesView.as_view(),
         name="version_difference",
     ),
+    path("datasets/<slug:name>/access/", sharing.DatasetAccessList.as_view(), name="dataset_access"),
+    path("datasets/<slug:name>/access/<row:pk>/", sharing.DatasetAccess.as_view(), name="dataset_access_one"),
+    path("datasets/<slug:name>/transfer/", sharing.DatasetTransfer.as_view(), name="dataset_transfer"),
     path("items/<row:pk>/", views.ItemResource.as_view(), name="item"),
     path("items/<row:pk>/notes/", notes.NotesView.as_view(), name="notes"),
     path("notes/<row:pk>/", notes.NoteView.as_view(), name="note"),
@@ -32,6 +35,13 @@ urlpatterns = [
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),
     path("studies/<slug:slug>/annotators/", studies.EnrollmentsView.as_view(), name="study_annotators"),
     path("studies/<slug:slug>/invitations/", studies.InvitationsView.as_view(), name="invitations"),
+    path("studies/<slug:slug>/access/", sharing.StudyAccessList.as_view(), name="study_access"),
+    path("studies/<slug:slug>/access/<row:pk>/", sharing.StudyAccess.as_view(), name="study_access_one"),
+    path("studies/<slug:slug>/transfer/", sharing.StudyTransfer.as_view(), name="study_transfer"),
+    path("teams/", sharing.TeamsView.as_view(), name="teams"),
+    path("teams/<row:pk>/", sharing.TeamView.as_view(), name="team"),
+    path("teams/<row:pk>/members/", sharing.MembersView.as_view(), name="team_members"),
+    path("teams/<row:pk>/members/<row:member>/", sharing.MemberView.as_view(), name="team_member"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<row:pk>/", webhooks.WebhookResource.as_view(), name="webhook"),
     path("webhooks/<row:pk>/test/", webhooks.WebhookTest.as_view(), name="webhook_test"),

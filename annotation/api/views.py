@@ -38,8 +38,9 @@ from annotation.kinds import KINDS
 from annotation.models import Dataset, DatasetVersion, Item, ItemResponse, Label, Split
 from annotation.selectors.dataset_versions import item_changes, version_changes
 from annotation.selectors.datasets import (
-    datasets_changeable_by,
-    datasets_settled_by,
+    datasets_editable_by,
+    datasets_filled_by,
+    datasets_owned_by,
     datasets_visible_to,
     item_value_rules,
     markable_texts,
@@ -106,8 +107,7 @@ class DatasetView(ApiView):
     @extend_schema(request=DatasetChangeSerializer, responses=DatasetDetailSerializer)
     def patch(self, request: Request, name: str) -> Response:
         """Change what is said of a dataset of yours. Items and labels stay as they are."""
-        get_object_or_404(datasets_visible_to(self.user), name=name)
-        dataset = get_object_or_404(datasets_settled_by(self.user), name=name)
+        dataset = get_object_or_404(datasets_owned_by(self.user), name=name)
         values = said(DatasetChangeSerializer, request)
         documentation, criteria = values.pop("documentation", None), values.pop("criteria", None)
         if criteria is not None and criteria not in criteria_sets():
@@ -160,8 +160,7 @@ class ItemsView(Listing):
     @extend_schema(request=ItemsWriteSerializer, responses=ImportedSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Add items to a dataset of yours, all or none. Those that it has already are left alone."""
-        get_object_or_404(datasets_visible_to(self.user), name=name)
-        get_object_or_404(datasets_settled_by(self.user), name=name)
+        get_object_or_404(datasets_filled_by(self.user), name=name)
         return _imported(request, self, said(ItemsWriteSerializer, request)["items"], name=name)
 
 
@@ -275,7 +274,7 @@ class LabelsView(Listing):
         They belong to no study. Labels that are stored already are left alone; one that contradicts refuses all.
         """
         values = said(LabelsWriteSerializer, request)
-        rows = datasets_changeable_by(self.user)
+        rows = datasets_editable_by(self.user)
         dataset = rows.filter(name=values["dataset"]).first()
         if dataset is None:
             raise RefusalProblem(400, "You have no dataset of this name.", field="dataset")

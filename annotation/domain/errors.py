@@ -7,6 +7,7 @@ AnnotationError
 ├── StageError              not at this step of the study
 ├── SuspendedError          suspended by a researcher or by the hidden checks
 ├── ItemNoteError           a note on an item is empty, too long, or one too many
+├── SharingError            access cannot be granted, changed or given away like this
 └── StudyRuleError          a study cannot be made, opened or changed like this
 """
 
@@ -62,6 +63,15 @@ class ItemNoteError(AnnotationError):
 
 class StudyRuleError(AnnotationError):
     """`field` names the rule, so that a form can show the message beside it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+
+
+class SharingError(AnnotationError):
+    """Access cannot be granted, changed or given away like this. `field` names what is wrong."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator, RegexValidator
-from django.db.models import Field, QuerySet
+from django.db.models import Field, Q, QuerySet
 from django.utils import timezone
 
 from annotation.domain.planning import Plan, study_plan
@@ -46,9 +46,14 @@ from annotation.models import (
     TiePolicy,
     User,
 )
-from annotation.selectors.datasets import dataset_sizes, datasets_of_criteria, datasets_visible_to
+from annotation.selectors.datasets import (
+    dataset_sizes,
+    datasets_of_criteria,
+    datasets_offered_by,
+    datasets_visible_to,
+)
 from annotation.selectors.instructions import dataset_systems
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import studies_editable_by, studies_visible_to
 from annotation.selectors.slices import (
     SliceCounts,
     dataset_criteria,
@@ -206,7 +211,11 @@ class StudyForm(forms.ModelForm[Study]):
         self.fields["pay_currency"].validators.append(currency)
 
     def _offer_datasets(self, user: User) -> None:
-        visible = datasets_visible_to(user).order_by("name")
+        offered = datasets_offered_by(user)
+        stored = {getattr(self.instance, f"{name}_id") for name in DATASETS} - {None}
+        if stored:  # of a study that they edit, whatever they may do with its datasets
+            offered = datasets_visible_to(user).filter(Q(pk__in=offered.values("pk")) | Q(pk__in=stored))
+        visible = offered.order_by("name")
         for name in DATASETS:
             field = self.fields[name]
             assert isinstance(field, DatasetChoiceField)
@@ -223,9 +232,11 @@ class StudyForm(forms.ModelForm[Study]):
             self.fields[name].queryset = offered  # type: ignore[attr-defined]
 
     def _offer_studies(self, user: User) -> None:
-        studies = studies_visible_to(user).filter(qualification_size__gt=0, qualification_from=None)
+        # Who takes a study's test is shown its items: it's shared by those who decide what the study shows.
+        mine = Q(pk__in=studies_editable_by(user).values("pk")) | Q(pk=self.instance.qualification_from_id)
+        tests = studies_visible_to(user).filter(mine, qualification_size__gt=0, qualification_from=None)
         field = self.fields["qualification_from"]
-        field.queryset = studies.exclude(pk=self.instance.pk).order_by("title")  # type: ignore[attr-defined]
+        field.queryset = tests.exclude(pk=self.instance.pk).order_by("title")  # type: ignore[attr-defined]
         field.empty_label = "No, use its own test"  # type: ignore[attr-defined]
 
     def _offer_parts(self) -> None:

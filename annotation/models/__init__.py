@@ -41,6 +41,7 @@ from annotation.models.rules import (
     QualificationRule,
     TiePolicy,
 )
+from annotation.models.sharing import AccessGrant, AccessRole, Team, TeamMember
 from annotation.models.studies import (
     GuidelinesRevision,
     Invitation,

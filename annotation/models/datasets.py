@@ -9,6 +9,7 @@ is also who knows which kinds there are: the database takes any name.
 from django.conf import settings
 from django.db import models
 
+from annotation.domain.rights import Rights
 from annotation.domain.scales import Scale
 from annotation.kinds import ItemKind, kind_choices, kind_of
 from annotation.kinds.answer_ranking import AnswerRanking
@@ -76,6 +77,9 @@ class Dataset(models.Model):
         db_default=False,
         help_text="Its file is still being imported: nothing reads it until all of it is in.",
     )
+
+    # What the person may do whom it was fetched for; none where it was fetched for nobody.
+    rights = Rights()
 
     objects = DatasetManager()
     with_staged = models.Manager["Dataset"]()

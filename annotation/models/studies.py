@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.domain import wording
+from annotation.domain.rights import Rights
 from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_choices, kind_of
 from annotation.models.datasets import Dataset, Item
 from annotation.models.names import NameField
@@ -54,6 +55,9 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     guidelines_version = models.PositiveIntegerField(default=1, editable=False)
     is_simulated = models.BooleanField(default=False, help_text="Its labels come from simulated annotators.")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    # What the person may do whom it was fetched for; none where it was fetched for nobody.
+    rights = Rights()
 
     class Meta:
         ordering = ["-created_at"]

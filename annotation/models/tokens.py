@@ -16,6 +16,7 @@ RESOURCES = {
     "exports": ("Exports as files", "Ask for and delete exports"),
     "reports": ("Reports, comparisons", "Make reports"),
     "decisions": ("Decisions", "Promote a judge"),
+    "sharing": ("Who has access, teams", "Share, transfer ownership, change teams"),
     "webhooks": ("Webhooks and their deliveries", "Register, change and replay webhooks"),
 }
 """What a scope is about: what it lets a token read, and what it lets it change."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
+from django.shortcuts import get_object_or_404
 
 from annotation.domain.conversation import as_messages, context_for_judging
 from annotation.domain.scales import Scale
@@ -29,6 +30,7 @@ from annotation.models import (
 )
 from annotation.models.datasets import Aspect
 from annotation.selectors.costly import counted_of_version
+from annotation.selectors.rights import rights_on, role_granted, shared_with
 
 CHUNK = 500
 
@@ -132,12 +134,29 @@ def datasets_hidden_from(user: User) -> QuerySet[Dataset]:
 
 
 def datasets_visible_to(user: User) -> QuerySet[Dataset]:
-    """Datasets whose items this person may see: private ones are for their owner and for administrators."""
+    """Datasets whose items this person may see: private ones are for their owner, for administrators and for those that
+    they were shared with.
+    """
     if user.is_administrator:
         return Dataset.objects.all()
     if not user.is_researcher:
         return Dataset.objects.none()
-    return Dataset.objects.filter(~Q(split=Split.PRIVATE) | Q(owner=user))
+    return Dataset.objects.filter(is_visible_to(user))
+
+
+def is_visible_to(user: User, prefix: str = "") -> Q:
+    """What restricts rows to datasets that a researcher, who is no administrator, may see.
+
+    Parameters
+    ----------
+    prefix
+        The way from the rows to the dataset: "dataset__" of a study.
+    """
+    return (
+        ~Q(**{f"{prefix}split": Split.PRIVATE})
+        | Q(**{f"{prefix}owner": user})
+        | shared_with(user, "dataset", key=f"{prefix}pk")
+    )
 
 
 def datasets_of_criteria(dataset_id: int, among: Collection[int]) -> list[int]:
@@ -157,16 +176,68 @@ def _criteria_words(datasets: Collection[int]) -> dict[int, dict[str, str]]:
     return words
 
 
-def datasets_changeable_by(user: User) -> QuerySet[Dataset]:
-    """Datasets that this person may add to: their own and nobody's; administrators: all."""
+def datasets_editable_by(user: User) -> QuerySet[Dataset]:
+    """Datasets that this person may add labels, verdicts and criteria to: their own, nobody's, and those that they are
+    an editor of; administrators: all.
+    """
     visible = datasets_visible_to(user)
-    return visible if user.is_administrator else visible.filter(Q(owner=user) | Q(owner=None))
+    if user.is_administrator:
+        return visible
+    return visible.filter(Q(owner=user) | Q(owner=None) | shared_with(user, "dataset", editor=True))
 
 
-def datasets_settled_by(user: User) -> QuerySet[Dataset]:
-    """Datasets whose split and licence this person decides: their own; administrators: all."""
+def datasets_filled_by(user: User) -> QuerySet[Dataset]:
+    """Datasets that this person may add items to: their own, and those that they are an editor of.
+
+    Administrators: all.
+    """
+    visible = datasets_visible_to(user)
+    return visible if user.is_administrator else visible.filter(is_filled_by(user))
+
+
+def is_filled_by(user: User, prefix: str = "") -> Q:
+    """What restricts rows to datasets that take this person's files: a name that they know by chance isn't enough, of
+    administrators neither.
+
+    Parameters
+    ----------
+    prefix
+        The way from the rows to the dataset: "dataset__" of a version.
+    """
+    return Q(**{f"{prefix}owner": user}) | shared_with(user, "dataset", key=f"{prefix}pk", editor=True)
+
+
+def datasets_offered_by(user: User) -> QuerySet[Dataset]:
+    """Datasets whose items this person may give to annotators: all that they see, of private ones those that they own
+    or edit.
+    """
+    visible = datasets_visible_to(user)
+    return visible if user.is_administrator else visible.filter(~Q(split=Split.PRIVATE) | is_filled_by(user))
+
+
+def datasets_owned_by(user: User) -> QuerySet[Dataset]:
+    """Datasets whose split, license, description and sharing this person decides: their own; administrators: all."""
     visible = datasets_visible_to(user)
     return visible if user.is_administrator else visible.filter(owner=user)
+
+
+def dataset_get_for(user: User, name: str, among: QuerySet[Dataset] | None = None) -> Dataset:
+    """A dataset with its owner and what this person may do with it; else Http404. One query.
+
+    Parameters
+    ----------
+    among
+        Those of which it has to be one, such as `datasets_editable_by`; all that they see if it is left out.
+    """
+    rows = datasets_visible_to(user) if among is None else among
+    rows = rows.select_related("owner").annotate(granted=role_granted(user, "dataset"))
+    return dataset_with_rights(user, get_object_or_404(rows, name=name))
+
+
+def dataset_with_rights(user: User, dataset: Dataset) -> Dataset:
+    """A dataset that has `granted` (see `role_granted`), with what this person may do with it."""
+    dataset.rights = rights_on(user, owner=dataset.owner_id, granted=dataset.granted)  # type: ignore[attr-defined]
+    return dataset
 
 
 def datasets_with_ends(among: QuerySet[Dataset]) -> QuerySet[Dataset]:
@@ -472,10 +543,10 @@ def mapping_kept(name: str, *, owner: User | None = None) -> dict[str, Any] | No
     Parameters
     ----------
     owner
-        Only if the dataset is theirs.
+        Only if the dataset takes their files.
     """
     rows = Dataset.objects.filter(name=name).exclude(mapping={})
-    rows = rows if owner is None else rows.filter(owner=owner)
+    rows = rows if owner is None else rows.filter(is_filled_by(owner))
     return rows.values_list("mapping", flat=True).first()
 
 

@@ -40,16 +40,48 @@ from annotation.models import (
     User,
 )
 from annotation.models.work import LabelQuerySet
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.datasets import (
+    dataset_with_rights,
+    datasets_offered_by,
+    datasets_visible_to,
+    is_visible_to,
+)
 from annotation.selectors.judging import ItemSlice
+from annotation.selectors.rights import rights_on, role_granted, shared_with
 
 
 def studies_visible_to(user: User) -> QuerySet[Study]:
-    """Their own studies and those of nobody, as far as the dataset is theirs to see; administrators: all."""
-    studies = Study.objects.filter(dataset__in=datasets_visible_to(user))
-    if not user.is_administrator:
-        studies = studies.filter(Q(owner=user) | Q(owner=None))
-    return studies
+    """Their own studies, those of nobody and those that were shared with them, as far as the dataset is theirs to see;
+    administrators: all.
+    """
+    return _studies(user, Q(owner=user) | Q(owner=None) | shared_with(user, "study"))
+
+
+def studies_editable_by(user: User) -> QuerySet[Study]:
+    """Studies that this person may change: of those that they see their own, nobody's, and those that they are an
+    editor of; administrators: all.
+    """
+    return _studies(user, Q(owner=user) | Q(owner=None) | shared_with(user, "study", editor=True))
+
+
+def studies_owned_by(user: User) -> QuerySet[Study]:
+    """Studies of which this person may do what an editor may not: pay, and let people in from a platform. Of those
+    that they see their own and nobody's; administrators: all.
+    """
+    return _studies(user, Q(owner=user) | Q(owner=None))
+
+
+def studies_settled_by(user: User) -> QuerySet[Study]:
+    """Studies that this person may share and give away: of those that they see their own; administrators: all."""
+    return _studies(user, Q(owner=user))
+
+
+def _studies(user: User, condition: Q) -> QuerySet[Study]:
+    if user.is_administrator:
+        return Study.objects.filter(dataset__is_staged=False)
+    if not user.is_researcher:
+        return Study.objects.none()
+    return Study.objects.filter(is_visible_to(user, "dataset__"), condition, dataset__is_staged=False)
 
 
 def labels_visible_to(user: User | None) -> LabelQuerySet:
@@ -85,15 +117,49 @@ def reader_of(user: User) -> User | None:
     return None if user.is_administrator else user
 
 
-def study_get_for(user: User, slug: str) -> Study:
-    """The study with its dataset, or `Study.DoesNotExist`, also when it is somebody else's."""
-    return studies_visible_to(user).select_related("dataset", "owner").get(slug=slug)
+def study_get_for(user: User, slug: str, among: QuerySet[Study] | None = None) -> Study:
+    """The study with its dataset and what this person may do with it, or `Study.DoesNotExist`, also when it is
+    somebody else's. One query.
+
+    Parameters
+    ----------
+    among
+        Those of which it has to be one, such as `studies_editable_by`; all that they see if it is left out.
+    """
+    rows = studies_visible_to(user) if among is None else among
+    rows = rows.select_related("dataset", "owner").annotate(granted=role_granted(user, "study"))
+    return study_with_rights(user, rows.get(slug=slug))
+
+
+def study_with_rights(user: User, study: Study) -> Study:
+    """A study that has `granted` (see `role_granted`), with what this person may do with it."""
+    study.rights = rights_on(user, owner=study.owner_id, granted=study.granted)  # type: ignore[attr-defined]
+    return study
+
+
+def may_copy(user: User, study: Study) -> bool:
+    """Whether they may make a study of their own like one that they see: of datasets whose items they may give to
+    annotators. Two queries at most.
+    """
+    named = (
+        study.dataset_id,
+        study.training_dataset_id,
+        study.qualification_dataset_id,
+        study.check_dataset_id,
+    )
+    used = {pk for pk in named if pk is not None}
+    if not study.dataset.is_private:
+        used.discard(study.dataset_id)
+    if used and datasets_offered_by(user).filter(pk__in=used).count() < len(used):
+        return False
+    test = study.qualification_from_id
+    return test is None or studies_visible_to(user).filter(pk=test).exists()
 
 
 def invitation_get_for(user: User, slug: str, pk: int) -> Invitation:
-    """An invitation of a study of theirs, or `Invitation.DoesNotExist`."""
+    """An invitation of a study that they may change, or `Invitation.DoesNotExist`."""
     return Invitation.objects.select_related("study").get(
-        pk=pk, study__in=studies_visible_to(user), study__slug=slug
+        pk=pk, study__in=studies_editable_by(user), study__slug=slug
     )
 
 
@@ -118,7 +184,9 @@ def _sum_over_items(field: str | Case) -> Coalesce:
 
 
 def study_list_for(user: User, *, state: str = "") -> QuerySet[Study]:
-    """Studies for a list, newest first, with `labels`, `wanted` and `people` as columns: one query."""
+    """Studies for a list, newest first, with `labels`, `wanted` and `people` as columns, and what was `granted` to this
+    person: one query.
+    """
     people = (
         Enrollment.objects.filter(study=OuterRef("pk"))
         .order_by()
@@ -132,6 +200,7 @@ def study_list_for(user: User, *, state: str = "") -> QuerySet[Study]:
     return (
         studies.select_related("dataset", "owner")
         .annotate(
+            granted=role_granted(user, "study"),
             labels_accepted=_sum_over_items("n_accepted"),
             labels_wanted=_sum_over_items(_WANTED),
             people=Coalesce(Subquery(people), 0),
@@ -194,7 +263,8 @@ def dataset_list_for(user: User, among: Iterable[int] | None = None) -> list[Dat
     visible = datasets_visible_to(user)
     if among is not None:
         visible = visible.filter(pk__in=list(among))
-    datasets = list(visible.select_related("owner").order_by("name"))
+    visible = visible.select_related("owner").annotate(granted=role_granted(user, "dataset"))
+    datasets = list(visible.order_by("name"))
     pks = [dataset.pk for dataset in datasets]
     items = _count(
         Item.objects.current()
@@ -214,7 +284,7 @@ def dataset_list_for(user: User, among: Iterable[int] | None = None) -> list[Dat
     studies = _count(studies_visible_to(user).order_by().values_list("dataset").annotate(n=Count("pk")))
     return [
         DatasetRow(
-            dataset,
+            dataset_with_rights(user, dataset),
             *(items.get(dataset.pk) or (0, 0)),
             *(labels.get(dataset.pk) or (0,)),
             *(studies.get(dataset.pk) or (0,)),

@@ -20,6 +20,7 @@ from django.db.models import Model
 from django.db.models.signals import post_delete, post_save, pre_save
 
 from annotation.models import (
+    AccessGrant,
     Adjudication,
     ApiToken,
     AuditEvent,
@@ -28,6 +29,8 @@ from annotation.models import (
     Invitation,
     PlatformLink,
     Study,
+    Team,
+    TeamMember,
     User,
     Webhook,
 )
@@ -228,6 +231,9 @@ def audit_begin() -> None:
     of_study = ("title", "slug", "owner_id", "dataset_id", "kind", "state")
     audited(Study, "study", of_study, rules=sorted(RULES - {"title"}))
     audited(Dataset, "dataset", ("name", "title", "owner_id", "split", "licence"))
+    audited(AccessGrant, "access", ("study_id", "dataset_id", "user_id", "team_id", "role"))
+    audited(Team, "team", ("name",))
+    audited(TeamMember, "team member", ("team_id", "user_id", "is_admin"))
     audited(Invitation, "invitation", ("study_id", "note", "max_annotators", "expires_at"))
     audited(PlatformLink, "entry link", ("study_id", "platform", "require_signed_token"))
     # The path of an address may be a secret, as chat systems have it.

@@ -13,6 +13,7 @@ from django.db.models import Q
 from annotation.importers import DatasetBundle, LabelRecord
 from annotation.importers.keys import KeyStore
 from annotation.models import Dataset, DatasetVersion, Split, User
+from annotation.selectors.datasets import is_filled_by
 from annotation.services.dataset_comparison import ImportTarget
 from annotation.services.dataset_parts import COUNTED, ImportResult, PartsTaken
 from annotation.services.dataset_rows import ImportRun
@@ -206,7 +207,7 @@ def import_repeated(*, name: str, file_hash: str, owner: User | None = None) -> 
     """
     versions = DatasetVersion.objects.filter(dataset__name=name).select_related("dataset")
     if owner is not None:
-        versions = versions.filter(dataset__owner=owner)
+        versions = versions.filter(is_filled_by(owner, "dataset__"))
     known = versions.filter(file_hash=file_hash).order_by("-number").first() if file_hash else None
     if known is None:
         return None
@@ -298,7 +299,8 @@ def _unfinished_words(name: str, owner: User | None) -> str:
 
 def refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
     # First whose it is: what its settings are is nothing for somebody who may not even see it.
-    if owner is not None and dataset.owner_id != owner.pk:
+    mine = Dataset.with_staged.filter(pk=dataset.pk)
+    if owner is not None and dataset.owner_id != owner.pk and not mine.filter(is_filled_by(owner)).exists():
         raise DatasetImportError(f"the name {dataset.name!r} is taken; choose another one.")
     for setting, value in given.items():
         stored = getattr(dataset, setting)

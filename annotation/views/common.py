@@ -3,12 +3,19 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 
 from annotation.models import Enrollment, Study
 from annotation.selectors.annotators import enrollment_by_pseudonym
-from annotation.selectors.overview import study_get_for
+from annotation.selectors.overview import (
+    studies_editable_by,
+    studies_owned_by,
+    studies_settled_by,
+    studies_visible_to,
+    study_get_for,
+)
 from web.access import ResearcherRequest
 from web.loop import LoopPlace
 
@@ -17,8 +24,27 @@ Crumb = tuple[str, str | None]
 
 def study_of(request: ResearcherRequest, slug: str) -> Study:
     """The study, if they may see it."""
+    return _study(request, slug, studies_visible_to(request.user))
+
+
+def study_to_edit(request: ResearcherRequest, slug: str) -> Study:
+    """The study, if they may change it."""
+    return _study(request, slug, studies_editable_by(request.user))
+
+
+def study_to_own(request: ResearcherRequest, slug: str) -> Study:
+    """The study, if they may do what only its owner may."""
+    return _study(request, slug, studies_owned_by(request.user))
+
+
+def study_to_settle(request: ResearcherRequest, slug: str) -> Study:
+    """The study, if they may share it and give it away."""
+    return _study(request, slug, studies_settled_by(request.user))
+
+
+def _study(request: ResearcherRequest, slug: str, among: QuerySet[Study]) -> Study:
     try:
-        return study_get_for(request.user, slug)
+        return study_get_for(request.user, slug, among)
     except Study.DoesNotExist:
         raise Http404("There is no such study.") from None
 

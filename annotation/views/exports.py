@@ -8,7 +8,12 @@ from django.utils import timezone
 from annotation.models import Dataset, Study
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
+from annotation.selectors.overview import (
+    labels_visible_to,
+    may_identify,
+    studies_owned_by,
+    studies_visible_to,
+)
 from annotation.selectors.pay import pay_report
 from annotation.services.audit import audit
 from annotation.services.exports import SHAPES, labels_table
@@ -52,7 +57,7 @@ def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpRes
 @researcher_page
 def pay_export(request: ResearcherRequest, slug: str) -> HttpResponseBase:
     """The pay report as CSV; `?identify=1` with who the people are."""
-    study = get_object_or_404(studies_visible_to(request.user), slug=slug)
+    study = get_object_or_404(studies_owned_by(request.user), slug=slug)
     identify = _identify(request, identifiable=may_identify(request.user, study))
     audit("pay.exported", study, after={"format": "csv", "identify": identify})
     return _streamed(pay_table(pay_report(study), identify=identify), f"{slug}-pay", "csv")

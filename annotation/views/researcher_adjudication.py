@@ -21,7 +21,7 @@ from annotation.selectors.adjudication import (
 )
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.services.adjudication import adjudicate
-from annotation.views.common import study_of, study_page
+from annotation.views.common import study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_form, researcher_page
 
 MAX_NOTE = 2_000
@@ -30,7 +30,7 @@ MAX_NOTE = 2_000
 @researcher_page
 def adjudicate_next(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Go to the most disputed item that waits for a decision; `?after=` leaves one out for now."""
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     queue = queue_of(study)
     after = request.GET.get("after", "")
     item = queue.next(int(after) if after.isdecimal() and len(after) < 19 else None)
@@ -55,7 +55,7 @@ def _place(study: Study, queue: AdjudicationQueue, item_id: int) -> StudyItem:
 
 @researcher_form
 def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     queue = queue_of(study)
     place = _place(study, queue, item_id)
     if request.method != "POST":
@@ -127,7 +127,7 @@ def _fields(study: Study, mine: Adjudication | None, order: list[int]) -> dict[s
 @researcher_page
 def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
     """What people said of an item, as counts: the fragment that an expert asks for."""
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     place = _place(study, queue_of(study), item_id)
     if not request.htmx:
         return redirect(f"{reverse('annotation:study-adjudicate-item', args=[slug, item_id])}?said=1")

@@ -4,17 +4,13 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.forms.upload import CriteriaForm, DatasetForm
 from annotation.kinds import kind_of
 from annotation.models import Dataset
-from annotation.selectors.datasets import (
-    dataset_counts,
-    datasets_changeable_by,
-    datasets_visible_to,
-)
+from annotation.selectors.datasets import dataset_counts, dataset_get_for
 from annotation.selectors.overview import (
     KindItems,
     dataset_labels_for,
@@ -73,7 +69,7 @@ def _behind(dataset: Dataset, kinds: list[KindItems]) -> dict[str, list[dict[str
 
 @researcher_page
 def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
-    dataset = get_object_or_404(datasets_visible_to(request.user).select_related("owner"), name=name)
+    dataset = dataset_get_for(request.user, name)
     filters = {
         key: request.GET.get(key, "").strip()[:LONGEST_SEARCH] for key in ("category", "subset", "search")
     }
@@ -84,8 +80,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
     counts = dataset_counts(dataset)
     versions = list(dataset.versions.all())
-    may_change = datasets_changeable_by(request.user).filter(pk=dataset.pk).exists()
-    may_settle = request.user.is_administrator or dataset.owner_id == request.user.pk
+    may_change, may_settle = dataset.rights.may_edit, dataset.rights.may_settle
     context = {
         "section": "datasets",
         "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
@@ -104,6 +99,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         # Of the application above, by the name of its relation.
         "has_judgments": dataset.items.filter(judgments__isnull=False).exists(),
         "may_change": may_change,
+        "may_offer": may_change or not dataset.is_private,
         "criteria_form": CriteriaForm() if may_change else None,
         "settings_form": DatasetForm(instance=dataset) if may_settle else None,
         "page_obj": page,

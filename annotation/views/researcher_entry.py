@@ -23,7 +23,7 @@ from annotation.selectors.overview import may_identify
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
-from annotation.views.common import study_of, study_page
+from annotation.views.common import study_page, study_to_own
 from web.access import (
     ResearcherRequest,
     is_researcher,
@@ -59,7 +59,7 @@ def _home(study: Study, anchor: str = "") -> HttpResponseRedirect:
 
 @researcher_page
 def entry(request: ResearcherRequest, slug: str) -> HttpResponse:
-    return _page(request, study_of(request, slug))
+    return _page(request, study_to_own(request, slug))
 
 
 def _page(
@@ -132,7 +132,7 @@ def _lacking(platform: Platform, link: PlatformLink) -> list[str]:
 
 @researcher_action
 def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
-    study, adapter = study_of(request, slug), _platform(platform)
+    study, adapter = study_to_own(request, slug), _platform(platform)
     form = PlatformLinkForm(request.POST, platform=adapter)
     if not form.is_valid():
         return _page(request, study, bound=form, status=422)
@@ -143,7 +143,7 @@ def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
 
 @researcher_action
 def link_state(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_own(request, slug)
     link, label = _link(study, platform), PLATFORMS[platform].label
     action = request.POST.get("action", "")
     if action == "close":
@@ -162,7 +162,7 @@ def link_state(request: ResearcherRequest, slug: str, platform: str) -> HttpResp
 @researcher_required
 def reconcile(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
     """A file, or the platform's API, becomes a preview; the preview, confirmed, is done."""
-    study = study_of(request, slug)
+    study = study_to_own(request, slug)
     link = _link(study, platform)
     if "rows" in request.POST:
         return _confirm(request, study, link)

@@ -10,14 +10,14 @@ from annotation.selectors.overview import may_identify
 from annotation.selectors.pay import bonuses_of, earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
 from annotation.views.annotator.common import money
-from annotation.views.common import enrollment_in, study_of, study_page
+from annotation.views.common import enrollment_in, study_page, study_to_own
 from web.access import ResearcherRequest, researcher_form, researcher_page
 
 
 @researcher_page
 def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
     """What everybody has earned, and their effective hourly rate."""
-    study = study_of(request, slug)
+    study = study_to_own(request, slug)
     context = study_page(study, ("Pay", None), tab="pay") | {
         "per_item": money(study.pay_per_item, study),
         "report": pay_report(study),
@@ -30,7 +30,7 @@ def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 @researcher_form
 def bonus(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_own(request, slug)
     enrollment = enrollment_in(study, public_id)
     form = BonusForm(request.POST) if request.method == "POST" else BonusForm.fresh()
     if request.method == "POST" and form.is_valid():

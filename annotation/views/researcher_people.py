@@ -27,7 +27,7 @@ from annotation.services.quality import (
     labels_take_back,
     message_send,
 )
-from annotation.views.common import enrollment_in, items_behind, study_of, study_page
+from annotation.views.common import enrollment_in, items_behind, study_of, study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 MANY_LABELS = 5_000
@@ -95,7 +95,7 @@ def _person_page(
         "take-back": row.figures.set_aside > 0,
     }
     panels = []
-    for name, action in ACTIONS.items():
+    for name, action in ACTIONS.items() if study.rights.may_edit else ():
         refused = bound is not None and bound[0] == name
         form = bound[1] if bound and refused else action.form.fresh(auto_id=f"{name}-%s")
         if offered[name] or refused:
@@ -186,7 +186,7 @@ ACTIONS = {
 
 @researcher_action
 def person_act(request: ResearcherRequest, slug: str, public_id: str, action: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     enrollment = enrollment_in(study, public_id)
     if action not in ACTIONS:
         raise Http404("There is no such action.")

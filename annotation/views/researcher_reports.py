@@ -8,7 +8,7 @@ from annotation.forms.annotator import REPORT_REASONS
 from annotation.models import ItemReport
 from annotation.selectors.item_reports import report_get, reported_items
 from annotation.services.quality import item_report_resolve
-from annotation.views.common import study_of, study_page
+from annotation.views.common import study_of, study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 DECISIONS = {
@@ -31,7 +31,7 @@ def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 @researcher_action
 def report_decide(request: ResearcherRequest, slug: str, pk: int) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     decision = request.POST.get("decision", "")
     try:
         report = report_get(study, pk)

@@ -20,6 +20,7 @@ from annotation.selectors.dataset_versions import study_lag
 from annotation.selectors.overview import (
     invitation_get_for,
     invitations_of,
+    may_copy,
     may_identify,
     state_counts,
     study_list_for,
@@ -40,7 +41,7 @@ from annotation.services.studies import (
     study_pause,
 )
 from annotation.views.annotator.common import money
-from annotation.views.common import items_behind, study_of, study_page
+from annotation.views.common import items_behind, study_of, study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 STUDIES_PER_PAGE = 25
@@ -132,13 +133,15 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
         _figures(request, study, _live(study))
         | study_page(study)
         | {
-            "invitations": list(invitations_of(study)),
+            # Who has a link can join: links are for those who let people in.
+            "invitations": list(invitations_of(study)) if study.rights.may_edit else [],
             "invitation_form": form,
             "may_identify": may_identify(request.user, study),
             "pay": _pay_words(study),
             "item_form": ItemChoiceForm(),
             "lag": 0 if study.dataset_version in (None, study.dataset.version) else study_lag(study),
             "copy_nonce": secrets.token_hex(4),
+            "may_copy": may_copy(request.user, study),
         }
     )
     return render(request, "annotation/researcher/study_detail.html", context)
@@ -164,7 +167,7 @@ def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 @researcher_action
 def study_state(request: ResearcherRequest, slug: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     try:
         change, words = STATE_ACTIONS[request.POST.get("action", "")]
     except KeyError:
@@ -180,7 +183,7 @@ def study_state(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 @researcher_action
 def invitation_add(request: ResearcherRequest, slug: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _detail_page(request, study, form)

@@ -18,8 +18,9 @@ from annotation.forms.study_fields import usual_seconds
 from annotation.kinds import KINDS, kind_of
 from annotation.models import Dataset, Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
+from annotation.selectors.overview import may_copy
 from annotation.services.studies import study_create, study_duplicate, study_update
-from annotation.views.common import study_of, study_page
+from annotation.views.common import study_of, study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_form, researcher_page
 from web.rendering import MAX_MARKDOWN
 
@@ -137,7 +138,7 @@ def _slug(form: StudyForm) -> str:
 
 @researcher_form
 def study_edit(request: ResearcherRequest, slug: str) -> HttpResponse:
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     if request.method != "POST":
         return _form_page(request, StudyForm(instance=study, user=request.user))
     if request.POST.get("action"):
@@ -207,7 +208,7 @@ def _problems(form: StudyForm) -> list[tuple[str, str, str]]:
 def study_estimate(request: ResearcherRequest) -> HttpResponse:
     """What the form as it stands would ask and cost: the fragment in its margin. `?study=` is the one edited."""
     slug = request.GET.get("study", "")
-    study = study_of(request, slug) if slug else None
+    study = study_to_edit(request, slug) if slug else None
     form = StudyForm(request.POST, instance=study, user=request.user)
     seconds = request.POST.get("assumed_seconds", "")
     context = {
@@ -242,6 +243,8 @@ def study_guidelines(request: ResearcherRequest, slug: str) -> HttpResponse:
 def study_copy(request: ResearcherRequest, slug: str) -> HttpResponse:
     """A new draft with the same rules. The form's own number keeps a second press from making a second copy."""
     study = study_of(request, slug)
+    if not may_copy(request.user, study):
+        raise Http404("There is no such study to copy.")
     nonce = slugify(request.POST.get("nonce", ""))[:8]
     if not nonce:
         raise Http404("The form of the copy has no number.")

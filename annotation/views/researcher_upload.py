@@ -14,11 +14,11 @@ from annotation.forms.upload import (
     import_file,
 )
 from annotation.importers import ImportFileError
-from annotation.selectors.datasets import datasets_changeable_by, datasets_settled_by
+from annotation.selectors.datasets import datasets_editable_by, datasets_owned_by
 from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_document, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
-from annotation.views.common import study_of
+from annotation.views.common import study_to_edit
 from web.access import ResearcherRequest, is_researcher, researcher_action
 from web.bodies import FORM_BYTES, accepts_body
 from web.upload import MAX_BYTES
@@ -27,7 +27,7 @@ from web.upload import MAX_BYTES
 @researcher_action
 def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
     """Change title, split and licence of a dataset of theirs; the same again changes nothing."""
-    dataset = get_object_or_404(datasets_settled_by(request.user), name=name)
+    dataset = get_object_or_404(datasets_owned_by(request.user), name=name)
     form = DatasetForm(request.POST, instance=dataset)
     back = redirect(f"{reverse('annotation:dataset-detail', args=[name])}#about")
     if not form.is_valid():
@@ -42,7 +42,7 @@ def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
 @researcher_action
 def dataset_documentation(request: ResearcherRequest, name: str) -> HttpResponse:
     """Describe a dataset of theirs for its exports; the same again changes nothing."""
-    dataset = get_object_or_404(datasets_settled_by(request.user), name=name)
+    dataset = get_object_or_404(datasets_owned_by(request.user), name=name)
     form = DatasetDocumentationForm(request.POST)
     if not form.is_valid():
         problems = [f"{form[field].label}: {words[0]}" for field, words in form.errors.items()]
@@ -56,7 +56,7 @@ def dataset_documentation(request: ResearcherRequest, name: str) -> HttpResponse
 @researcher_action
 def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
     """Put a ready-made set of criteria on a dataset of theirs; the same set again changes nothing."""
-    dataset = get_object_or_404(datasets_changeable_by(request.user), name=name)
+    dataset = get_object_or_404(datasets_editable_by(request.user), name=name)
     form = CriteriaForm(request.POST)
     if not form.is_valid():
         raise Http404("There is no such set.")
@@ -74,7 +74,7 @@ def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
 @researcher_action
 def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Choose the items of a draft, or prioritise those of an open study; `action=forget` undoes a choice."""
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     back = redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
     if request.POST.get("action") == "forget":
         if study.state != "draft":

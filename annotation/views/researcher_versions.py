@@ -9,9 +9,9 @@ from django.urls import reverse
 from annotation.domain.errors import StudyRuleError
 from annotation.selectors.dataset_versions import item_changes, labels_touched, version_changes, versions_of
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import studies_editable_by
 from annotation.services.study_versions import study_move_on
-from annotation.views.common import study_of
+from annotation.views.common import study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.loop import LoopPlace
 
@@ -47,7 +47,7 @@ def dataset_versions(request: ResearcherRequest, name: str) -> HttpResponse:
         "touched": labels_touched(dataset, reader),
         "studies": [
             study
-            for study in studies_visible_to(request.user).filter(dataset=dataset)
+            for study in studies_editable_by(request.user).filter(dataset=dataset)
             if study.dataset_version not in (None, dataset.version)
         ],
     }
@@ -66,7 +66,7 @@ def _number(given: str | None, default: int, last: int) -> int:
 @researcher_action
 def study_moves_on(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Let a study of theirs offer its items as the dataset's current version has them; again changes nothing."""
-    study = study_of(request, slug)
+    study = study_to_edit(request, slug)
     try:
         moved = study_move_on(study=study)
     except StudyRuleError as refusal:

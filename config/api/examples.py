@@ -29,6 +29,9 @@ BODIES: dict[str, Any] = {
             {"id": "tea-2", "instruction": "How long does it steep?", "responses": ["Two minutes.", "A day."]}
         ]
     },
+    "datasets_one_access_post": {"user": "bo", "role": "viewer"},
+    "datasets_one_access_one_change": {"role": "editor"},
+    "datasets_one_transfer_post": {"to": "bo"},
     "decisions_post": {
         "by": "selection",
         "sweep": 3,
@@ -68,6 +71,13 @@ BODIES: dict[str, Any] = {
     "studies_one_copy_post": {"slug": "which-tea-2"},
     "studies_one_invitations_post": {"note": "colleagues", "max_annotators": 5},
     "studies_one_items_post": {"items": [{"item": "tea-1", "priority": 1}, {"item": "tea-2"}]},
+    "studies_one_access_post": {"team": 3, "role": "editor"},
+    "studies_one_access_one_change": {"role": "viewer"},
+    "studies_one_transfer_post": {"to": "bo"},
+    "teams_post": {"name": "Tea tasters"},
+    "teams_one_change": {"name": "Tea tasters of Kyoto"},
+    "teams_one_members_post": {"user": "bo"},
+    "teams_one_members_one_change": {"is_admin": True},
     "sweeps_one_resume_post": {"budget": "5.00"},
     "webhooks_post": {"name": "Pipeline", "url": "https://example.org/hook", "events": ["sweep.finished"]},
     "webhooks_one_change": {"is_enabled": False},

@@ -18,7 +18,7 @@ from annotation.api.access import HasScope, IsAdministrator, IsResearcher, MayRe
 from annotation.api.base import ApiView, Listing, deleted, said
 from annotation.api.rows import rows_on_disk
 from annotation.selectors.datasets import (
-    datasets_changeable_by,
+    datasets_editable_by,
     datasets_hidden_from,
     datasets_visible_to,
 )
@@ -397,7 +397,7 @@ class JudgmentsView(JudgmentsListing):
         Lines that `touchstone judge` wrote and exported judgments are taken as they are: their judge is the site's of
         the same fingerprint."""
         values = said(JudgmentsWriteSerializer, request)
-        dataset = datasets_changeable_by(self.user).filter(name=values["dataset"]).first()
+        dataset = datasets_editable_by(self.user).filter(name=values["dataset"]).first()
         if dataset is None:
             raise RefusalProblem(400, "There is no such dataset, or it isn't yours.", field="dataset")
         notes: list[str] = []

@@ -28,7 +28,7 @@ from django.utils import timezone
 
 from annotation.models import Study, User
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import may_identify, studies_visible_to
+from annotation.selectors.overview import may_identify, studies_owned_by, study_get_for
 from annotation.services.audit import audit
 from judges.models import OPEN_EXPORT, ExportJob, ExportState
 from judges.services.exports import (
@@ -58,7 +58,10 @@ def export_subject_for(user: User, *, dataset: str = "", study: str = "") -> Exp
     """A dataset or a study that this person may see; else Http404."""
     reader = None if user.is_administrator else user
     if study:
-        found: Study = get_object_or_404(studies_visible_to(user).select_related("dataset"), slug=study)
+        try:
+            found = study_get_for(user, study)
+        except Study.DoesNotExist:
+            raise Http404("There is no such study.") from None
         return ExportSubject(found.dataset, found, reader)
     return ExportSubject(get_object_or_404(datasets_visible_to(user), name=dataset), None, reader)
 
@@ -66,6 +69,13 @@ def export_subject_for(user: User, *, dataset: str = "", study: str = "") -> Exp
 def may_identify_in(user: User, subject: ExportSubject) -> bool:
     """Whether they may export who the annotators are: of a study its owner, of a dataset administrators alone."""
     return user.is_administrator if subject.study is None else may_identify(user, subject.study)
+
+
+def may_export(user: User, subject: ExportSubject, what: str) -> bool:
+    """Whether they may export this of what they see: what the annotators of a study are paid is for its owner."""
+    if what != "pay" or subject.study is None:
+        return True
+    return studies_owned_by(user).filter(pk=subject.study.pk).exists()
 
 
 def export_request(
@@ -79,6 +89,8 @@ def export_request(
         There is no such export, they may not have it, or they have too many already.
     """
     export_check(subject, what, format, options)
+    if not may_export(user, subject, what):
+        raise ExportError("Only the owner of a study may export what its annotators are paid.")
     if options.identify and not may_identify_in(user, subject):
         raise ExportError("Only the owner of a study may export who its annotators are.")
     wanted = [subject.dataset.pk, subject.study and subject.study.pk, what, format, asdict(options)]
@@ -161,6 +173,8 @@ def _subject_of(job: ExportJob) -> ExportSubject:
         )
     except Http404:
         raise gone from None
+    if not may_export(user, subject, job.what):
+        raise gone
     if job.options.get("identify") and not may_identify_in(user, subject):
         raise gone
     return subject

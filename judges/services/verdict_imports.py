@@ -21,7 +21,7 @@ from annotation.importers import ImportFileError, LabelRecord, VerdictRecord, re
 from annotation.importers.errors import errors_of
 from annotation.importers.records import Origin
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_changeable_by, item_value_rules, markable_texts
+from annotation.selectors.datasets import datasets_editable_by, item_value_rules, markable_texts
 from annotation.services.datasets import labels_check, labels_import
 from judges.models import FileUpload, ImportState, VerdictImport
 from judges.services.heartbeat import Heartbeat, InterruptedJob
@@ -44,7 +44,7 @@ SHOWN = 5
 
 def dataset_for_verdicts(user: User, name: str) -> Dataset:
     """A dataset that this person may add to; else Http404."""
-    dataset: Dataset = get_object_or_404(datasets_changeable_by(user), name=name)
+    dataset: Dataset = get_object_or_404(datasets_editable_by(user), name=name)
     return dataset
 
 
@@ -134,7 +134,7 @@ def _work_soon(job: VerdictImport) -> None:
 
 def _read(job: VerdictImport, mine: QuerySet[VerdictImport], heart: Heartbeat) -> dict[str, Any]:
     """What is to be said of the file now; nothing where that is stored already."""
-    if not datasets_changeable_by(job.requested_by).filter(pk=job.dataset_id).exists():
+    if not datasets_editable_by(job.requested_by).filter(pk=job.dataset_id).exists():
         raise Http404
     notes: list[str] = []
     if job.format == LABELS:

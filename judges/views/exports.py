@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.forms.upload import DatasetDocumentationForm
-from annotation.selectors.datasets import datasets_settled_by
+from annotation.selectors.datasets import datasets_owned_by
 from judges.models import ExportJob, ExportState
 from judges.services.export_jobs import (
     export_job_delete,
@@ -23,6 +23,7 @@ from judges.services.export_jobs import (
     export_request,
     export_subject_for,
     export_token,
+    may_export,
     may_identify_in,
 )
 from judges.services.exports import EXPORTABLES, ExportError, ExportOptions, ExportSubject
@@ -74,7 +75,10 @@ def _page(request: ResearcherRequest, subject: ExportSubject) -> HttpResponse:
         "dataset": subject.dataset,
         "address": address,
         "exportables": [
-            one for one in EXPORTABLES.values() if subject.study is not None or not one.studies_only
+            one
+            for one in EXPORTABLES.values()
+            if (subject.study is not None or not one.studies_only)
+            and may_export(request.user, subject, one.name)
         ],
         "has_parts": kind is None or bool(kind.said),
         "may_identify": may_identify_in(request.user, subject),
@@ -90,7 +94,7 @@ def _documentation(request: ResearcherRequest, subject: ExportSubject) -> Datase
     """The form with what people know of a dataset, for those who may change it."""
     if (
         subject.study is not None
-        or not datasets_settled_by(request.user).filter(pk=subject.dataset.pk).exists()
+        or not datasets_owned_by(request.user).filter(pk=subject.dataset.pk).exists()
     ):
         return None
     return DatasetDocumentationForm(initial=subject.dataset.documentation)

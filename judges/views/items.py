@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,10 +19,10 @@ from annotation.domain.errors import ItemNoteError, StudyRuleError
 from annotation.domain.pseudonyms import SHORT as SHORT_PSEUDONYM
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Item, ItemNote, Study, StudyState
-from annotation.selectors.datasets import datasets_visible_to, items_of
+from annotation.selectors.datasets import datasets_offered_by, datasets_visible_to, items_of
 from annotation.selectors.item_notes import note_get_for
 from annotation.selectors.judged_items import dataset_categories, dataset_kinds, item_find
-from annotation.selectors.overview import reader_of, studies_visible_to
+from annotation.selectors.overview import reader_of, studies_editable_by, studies_visible_to
 from annotation.selectors.slices import dataset_parts
 from annotation.services.audit import audit
 from annotation.services.item_exports import items_table
@@ -115,7 +116,8 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "subsets": dataset_parts(dataset)["subsets"],
         "kinds": [(value, label) for value, label in dataset_kinds(dataset).items()],
         "studies": studies.order_by("title"),
-        "adjudicated": studies.filter(kind=filters.kind).exclude(state=StudyState.DRAFT).order_by("title"),
+        "adjudicated": _adjudicable(request, dataset, filters.kind).order_by("title"),
+        "may_offer": datasets_offered_by(request.user).filter(pk=dataset.pk).exists(),
         "sorts": SORTS.items(),
         "counted": _pairs(item_query_of_counted(filters)),
         "kind_info": kind,
@@ -292,6 +294,8 @@ def items_send(request: ResearcherRequest, name: str) -> HttpResponseBase:
         items = _selected(request, filters)
         if request.POST.get("to") == "adjudication":
             return _adjudicate(request, dataset, filters.kind, items)
+        if not datasets_offered_by(request.user).filter(pk=dataset.pk).exists():
+            raise Http404("You can't give items of this dataset to annotators.")
         nonce = request.POST.get("nonce", "")
         if NONCE.fullmatch(nonce) is None:
             raise StudyRuleError("items", "This form is incomplete. Reload the page and try again.")
@@ -323,12 +327,16 @@ def _selected(request: ResearcherRequest, filters: ItemFilter) -> list[int]:
     return found
 
 
+def _adjudicable(request: ResearcherRequest, dataset: Dataset, kind: str) -> QuerySet[Study]:
+    studies = studies_editable_by(request.user).filter(dataset=dataset, kind=kind)
+    return studies.exclude(state=StudyState.DRAFT)
+
+
 def _adjudicate(
     request: ResearcherRequest, dataset: Dataset, kind: str, items: Sequence[int]
 ) -> HttpResponseBase:
     slug = request.POST.get("study", "").replace("\x00", "")
-    studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
-    study = studies.exclude(state=StudyState.DRAFT).filter(slug=slug).first()
+    study = _adjudicable(request, dataset, kind).filter(slug=slug).first()
     if study is None:
         raise StudyRuleError("study", "You have no such study on this dataset.")
     sent, missing = adjudication_request(study=study, items=items, by=request.user)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.kinds import kind_of
 from annotation.models import Dataset
-from annotation.selectors.datasets import datasets_changeable_by, datasets_visible_to, items_of
+from annotation.selectors.datasets import datasets_editable_by, datasets_visible_to, items_of
 from annotation.selectors.judged_items import dataset_categories, kinds_ever
 from annotation.selectors.overview import reader_of
 from annotation.services.audit import audit
@@ -67,7 +67,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "categories": dataset_categories(dataset),
         "kinds": [(kind, kind_of(kind).label) for kind in kinds],
         "judgment_page": "judges:judgment",
-        "may_import": datasets_changeable_by(request.user).filter(pk=dataset.pk).exists(),
+        "may_import": datasets_editable_by(request.user).filter(pk=dataset.pk).exists(),
         "export_formats": [(name, name.upper()) for name in FORMATS],
     }
     return render(request, "judges/judgment_list.html", context)

@@ -9,7 +9,7 @@ from annotation.models import Study, StudyState, User
 from annotation.selectors.adjudication import waiting_counts
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.item_reports import reported_by_study
-from annotation.selectors.overview import state_counts, study_list_for
+from annotation.selectors.overview import state_counts, study_list_for, study_with_rights
 from annotation.selectors.study_lines import StudyLine, study_lines
 from judges.models import Sweep
 from judges.selectors.reading import sweep_list_for
@@ -46,7 +46,9 @@ def home_of(user: User) -> Home:
     lanes = lanes_of(user, list(newest))
     studies = list(study_list_for(user, state=StudyState.OPEN)[:STUDIES_SHOWN])
     sweeps = list(sweep_list_for(user)[:SWEEPS_SHOWN])
-    steps = _of_studies(studies) + [action for action in _by_urgency(lanes) if action]
+    # What waits for a decision is told to those who may decide.
+    decided = [one for one in studies if study_with_rights(user, one).rights.may_edit]
+    steps = _of_studies(decided) + [action for action in _by_urgency(lanes) if action]
     n = len(lanes) if len(lanes) < DATASETS_SHOWN else visible.count()
     return Home(
         steps[:STEPS_SHOWN], lanes, study_lines(studies), sweeps, n, state_counts(user)[StudyState.OPEN]

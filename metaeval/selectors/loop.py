@@ -206,6 +206,8 @@ def _annotate(facts: _Facts) -> LoopStage:
             return LoopStage("annotate", "done", f"{row.labels:,} labels", "imported", _import(facts).url)
         if row.gold and row.gold == row.items:
             return LoopStage("annotate", "skip", "Gold labels", "no study needed")
+        if facts.dataset.is_private and not facts.dataset.rights.may_edit:
+            return LoopStage("annotate", "todo", "No study", "for its owner and editors")
         create = reverse("annotation:study-create", query={"dataset": facts.dataset.name})
         why = (
             f"Only {row.gold:,} of {row.items:,} items of {title} have gold labels."

@@ -8,7 +8,7 @@ import numpy as np
 
 from annotation.domain.errors import StudyRuleError
 from annotation.models import Dataset, Study, User
-from annotation.selectors.overview import study_get_for
+from annotation.selectors.overview import studies_editable_by, study_get_for
 from annotation.services.item_choice import Choice, ChosenItem, items_choose
 from metaeval.figures.checklist import ChecklistJudge, ChecklistSample
 from metaeval.inputs import UNSURE, Floats, Inputs, JudgeAnswers, Options
@@ -161,7 +161,7 @@ def abstained_key(items: Sequence[tuple[str, float]]) -> str:
 
 def _send(rows: Sequence[ChosenItem], dataset: Dataset, study: str, user: User) -> tuple[Study, Choice]:
     try:
-        found = study_get_for(user, study)
+        found = study_get_for(user, study, studies_editable_by(user))
     except Study.DoesNotExist:
         raise ReportError("There is no such study.") from None
     if found.dataset_id != dataset.pk:

@@ -21,8 +21,9 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import items_of
-from annotation.selectors.overview import labels_visible_to
+from annotation.selectors.datasets import datasets_visible_to, items_of
+from annotation.selectors.overview import labels_visible_to, studies_visible_to
+from annotation.selectors.rights import studies_granted
 from judges.selectors.stored import judgments_on
 from judges.services.waking import wakeups_send
 from metaeval.figures import FIGURES
@@ -120,14 +121,21 @@ def page_request(*, user: User, dataset: Dataset, asked: PageAsked, address: str
     """Ask for the figures of a page; who asks twice gets the same job. What nobody will look at any more goes."""
     old = timezone.now() - timedelta(seconds=CACHE_SECONDS)
     ReportJob.objects.exclude(page="").filter(requested_by=user, finished_at__lt=old).delete()
-    wanted = {"requested_by": user, "dataset": dataset, "study": None, "kind": asked.kind, "key": asked.key}
+    key = _key_for(user, asked)
+    wanted = {"requested_by": user, "dataset": dataset, "study": None, "kind": asked.kind, "key": key}
     return _ask(wanted, page=asked.page, asked=json_of(asked), address=address, epsilon=EPSILON)
 
 
 def page_job_get(*, user: User, asked: PageAsked) -> ReportJob | None:
     """The newest job of this person for the figures of a page, unless it was cancelled."""
-    jobs = ReportJob.objects.filter(requested_by=user, page=asked.page, key=asked.key)
+    jobs = ReportJob.objects.filter(requested_by=user, page=asked.page, key=_key_for(user, asked))
     return jobs.exclude(state=JobState.CANCELLED).order_by("-created_at", "-pk").first()
+
+
+def _key_for(user: User, asked: PageAsked) -> str:
+    """Names the figures of a page for a person: of labels that were shared with them, only while they are."""
+    shared = [] if user.is_administrator else sorted(studies_granted(user))
+    return sha256(json.dumps([asked.key, shared]).encode("ascii")).hexdigest() if shared else asked.key
 
 
 def verification_request(*, user: User, report: Report, address: str) -> ReportJob:
@@ -166,14 +174,19 @@ def is_small(datasets: Sequence[Dataset], kind: str) -> bool:
 
 def report_jobs_of(user: User) -> QuerySet[ReportJob]:
     """Reports that this person asked for and that aren't there yet, newest first."""
-    waiting = ReportJob.objects.filter(requested_by=user, state__in=(*OPEN, JobState.FAILED))
+    waiting = _of(user).filter(state__in=(*OPEN, JobState.FAILED))
     return waiting.select_related("dataset", "study").order_by("-created_at", "-pk")
 
 
 def report_job_get_for(user: User, pk: int) -> ReportJob:
-    """A report that this person asked for; else Http404."""
-    jobs = ReportJob.objects.select_related("dataset", "study", "report")
-    return get_object_or_404(jobs, pk=pk, requested_by=user)
+    """A report that this person asked for, of what they see still; else Http404."""
+    return get_object_or_404(_of(user).select_related("dataset", "study", "report"), pk=pk)
+
+
+def _of(user: User) -> QuerySet[ReportJob]:
+    """What this person asked for, of datasets and studies that they see still."""
+    mine = ReportJob.objects.filter(requested_by=user, dataset__in=datasets_visible_to(user))
+    return mine.filter(Q(study=None) | Q(study__in=studies_visible_to(user)))
 
 
 def report_job_cancel(*, job: ReportJob) -> bool:
@@ -273,6 +286,8 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
     try:
         tell("Reading labels and judgments", 0, 0)
         with listening(tell):
+            if not _of(job.requested_by).filter(pk=job.pk).exists():
+                raise ReportError("You no longer have access to this dataset or study.")
             if job.page:
                 content = page_content(read_as(PageAsked, job.asked), job.requested_by)
             else:

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import studies_editable_by
 from judges.selectors.item_addresses import items_url
 from judges.selectors.stored import judges_known
 from metaeval.forms import ConfidenceForm
@@ -65,7 +65,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
         )
         context["rows"] = [(row, items_of_errors(dataset, page, row.key)) for row in page.rows]
         context["leads"] = items_of_judge(dataset, page)
-        studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
+        studies = studies_editable_by(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
 

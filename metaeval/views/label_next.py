@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset, Study
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import studies_editable_by
 from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import inputs_read
@@ -55,7 +55,7 @@ def label_next_page(request: ResearcherRequest, sweep: SweepView) -> HttpRespons
         except ReportError as error:
             form.add_error("budget", str(error))
         else:
-            studies = studies_visible_to(request.user).filter(dataset=dataset, kind="pairwise")
+            studies = studies_editable_by(request.user).filter(dataset=dataset, kind="pairwise")
             context |= {
                 "draw": draw,
                 "mean_drawn": sum(draw.doubts) / len(draw.doubts) if draw.doubts else 0.0,

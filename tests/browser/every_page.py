@@ -33,7 +33,9 @@ from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
 from annotation.services.quality import enrollment_suspend, item_report, message_send
+from annotation.services.sharing import access_grant
 from annotation.services.studies import study_update
+from annotation.services.teams import member_add, team_create
 from annotation.services.webhooks import webhook_create
 from judges.models import ExportJob, Orders, Sweep
 from judges.services.dataset_imports import dataset_import_request
@@ -51,6 +53,7 @@ from tests.annotation.factories import (
     enrollment_make,
     invitation_make,
     study_make,
+    user_make,
 )
 from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
@@ -92,6 +95,16 @@ NO_PAGES = {
     "annotation:study-items": "takes a file, leads back",
     "annotation:study-copy": "takes, leads to the copy",
     "annotation:study-state": "takes, leads back",
+    **dict.fromkeys(
+        (
+            *("annotation:study-access-act", "annotation:dataset-access-act", "annotation:team-act"),
+            *("annotation:team-member-act",),
+        ),
+        "takes, leads back",
+    ),
+    "annotation:study-transfer": "takes; shown by `study-share` when something is wrong",
+    "annotation:dataset-transfer": "takes; shown by `dataset-share` when something is wrong",
+    "annotation:team-member-add": "takes; shown by `team-detail` when something is wrong",
     "annotation:invitation-create": "takes, leads back",
     "annotation:invitation-revoke": "takes, leads back",
     "annotation:study-pay-export": "a file",
@@ -604,6 +617,24 @@ def export_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
         yield Stop("study-export", reverse("judges:study-export-page", args=[study.slug]))
 
 
+def sharing_stops(study: Study, owner: User) -> Iterator[Stop]:
+    """A study and its dataset, shared with a person and a team; something of another owner; teams."""
+    team = team_create(name="Annotation lab", by=owner)
+    other = user_make(username="noor")
+    member_add(team=team, user=other)
+    theirs = study_make(pairs=2, owner=other, slug="shared", title="Shared with the lab")
+    dataset = dataset_make(owner=owner, name="lab-only", split="private")
+    for subject in (study, dataset):
+        access_grant(subject=subject, holder=other, role="editor", by=owner)
+        access_grant(subject=subject, holder=team, role="viewer", by=owner)
+    access_grant(subject=theirs, holder=team, role="viewer", by=other)
+    yield Stop("study-share", at("study-share", study.slug))
+    yield Stop("dataset-share", at("dataset-share", dataset.name))
+    yield Stop("study-viewed", at("study-detail", theirs.slug), words="Shared with you")
+    yield Stop("teams", at("team-list"))
+    yield Stop("team", at("team-detail", team.pk))
+
+
 def staff_stops(owner: User) -> Iterator[Stop]:
     study = busy_study(owner)
     slug = study.slug
@@ -616,6 +647,7 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     yield Stop("webhooks", reverse("webhooks"))
     hook = webhook_create(user=owner, name="Lab", url="https://example.org/hook", events=["study.finished"])
     yield Stop("webhook", reverse("webhook", args=[hook.pk]))
+    yield from sharing_stops(study, owner)
     yield Stop("studies", at("study-list"))
     yield Stop("screens", at("screens"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
