@@ -283,6 +283,8 @@ BACKUPS_DIR = Path(env.str("BACKUPS_DIR", default=str(VAR_DIR / "backups")))
 # 32 random bytes in base64, in the environment or in a file; the file may have several, a line each.
 BACKUP_KEY = env.str("BACKUP_KEY", default="")
 BACKUP_KEY_FILE = env.str("BACKUP_KEY_FILE", default="")
+# Who was erased, as hashes: applied again after a restore, so keep a copy where backups are kept, outside of them.
+ERASURES_FILE = Path(env.str("ERASURES_FILE", default=str(VAR_DIR / "erasures.jsonl")))
 # The folder with pg_dump, pg_restore and psql; without it, they are looked for.
 POSTGRES_BIN = env.str("POSTGRES_BIN", default="")
 
