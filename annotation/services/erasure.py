@@ -268,7 +268,7 @@ def _inserted(
 def _written(model: type[Model], rows: Sequence[Model]) -> list[int]:
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     returned = [model._meta.pk]
-    found = model._base_manager.all()._insert(
+    found = model._base_manager.all()._insert(  # type: ignore[attr-defined]  # what save_base calls
         rows, fields=fields, returning_fields=returned, raw=True, using="default"
     )
     return [int(pk) for (pk,) in found]

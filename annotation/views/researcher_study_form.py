@@ -34,6 +34,7 @@ FORM_SECTIONS = (
     ("s-entry", "Entry"),
     ("s-pay", "Pay"),
     ("s-deadline", "Deadline"),
+    ("s-privacy", "Privacy"),
 )
 
 

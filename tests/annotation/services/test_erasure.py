@@ -198,9 +198,10 @@ def test_an_erasure_that_was_killed_is_begun_again(monkeypatch):
     study = consent_study()
     person = known_person(study)
     monkeypatch.setattr(
-        "annotation.services.erasure._enrollment_anonymize", lambda *_, **__: (_ for _ in ()).throw(OSError)
+        "annotation.services.erasure._enrollment_anonymize",
+        lambda *_, **__: (_ for _ in ()).throw(OSError("killed")),
     )
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="killed"):
         enrollment_erase(enrollment=person, why=REQUEST)
     assert fresh(person).suspended_at is not None
     with pytest.raises(SuspendedError):
