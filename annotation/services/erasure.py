@@ -195,44 +195,58 @@ def _enrollment_anonymize(
 ) -> None:
     fresh = _annotator_anonymous(person.annotator, person.created_at)
     _labels_rewrite(labels, fresh, texts_kept=texts_kept)
+    fresh_person = _enrollment_rewrite(person, fresh, now)
     given = Assignment.objects.filter(enrollment=person)
     # What they did not answer has no meaning without them, and no label.
     given.exclude(state=AssignmentState.SUBMITTED).filter(labels=None).delete()
-    given.update(draft=None, release_reason="", **_days("leased_at", "expires_at", "submitted_at"))
-    of_person = {"enrollment": person}
-    QualificationAttempt.objects.filter(**of_person).update(**_days("started_at", "finished_at"))
-    QualificationAnswer.objects.filter(**of_person).update(**_days("created_at"))
-    Intervention.objects.filter(**of_person).update(reason="", text="", **_days("created_at", "read_at"))
-    Bonus.objects.filter(**of_person).update(reason="", **_days("created_at"))
-    reports = ItemReport.objects.filter(**of_person)
-    reports.update(**_days("created_at", "resolved_at"))
+    moved = {"enrollment": fresh_person}
+    given.update(draft=None, release_reason="", **moved, **_days("leased_at", "expires_at", "submitted_at"))
+    QualificationAttempt.objects.filter(enrollment=person).update(
+        **moved, **_days("started_at", "finished_at")
+    )
+    QualificationAnswer.objects.filter(enrollment=person).update(**moved, **_days("created_at"))
+    told = Intervention.objects.filter(enrollment=person)
+    told.update(reason="", text="", **moved, **_days("created_at", "read_at"))
+    Bonus.objects.filter(enrollment=person).update(reason="", **moved, **_days("created_at"))
+    reports = ItemReport.objects.filter(enrollment=person)
     if not texts_kept:
         reports.update(note="")
-    ErasureRequest.objects.filter(**of_person).delete()
-    _consents_rewrite(person)
-    own_code = person.study.completion_code == "" or person.completion_code != person.study.completion_code
+    reports.update(**moved, **_days("created_at", "resolved_at"))
+    ErasureRequest.objects.filter(enrollment=person).delete()
+    _consents_rewrite(person, fresh_person)
+    Enrollment.objects.filter(pk=person.pk)._raw_delete("default")
+
+
+def _enrollment_rewrite(person: Enrollment, annotator: Annotator, now: datetime) -> int:
+    """The person under another number, which the API names too, without anything that says who they are."""
+    study = person.study
     was_stopped = person.suspended_because == STOPPED
-    Enrollment.objects.filter(pk=person.pk).update(
-        annotator=fresh,
-        invitation=None,
-        platform_link=None,
-        platform_session="",
-        platform_status="",
-        platform_data={},
-        device="",
-        eligibility={},
+    has_ended = person.stage in ENDED
+    # A code of their own was told to their platform; one of the whole study says nothing.
+    own_code = person.completion_code != study.completion_code
+    fresh = Enrollment(
+        study=study,
+        annotator=annotator,
+        stage=person.stage if has_ended else Stage.LEFT,
         resume_token=secrets.token_urlsafe(24),
-        # A code of their own was told to their platform; one of the whole study says nothing.
+        consented_at=_day(person.consented_at),
+        consent_sha256=person.consent_sha256,
+        guidelines_read_at=_day(person.guidelines_read_at),
+        guidelines_read_version=person.guidelines_read_version,
+        screened_out_by=person.screened_out_by,
+        qualification_score=person.qualification_score,
         completion_code="" if own_code else person.completion_code,
-        retry_at=None,
-        cursor=None,
+        finished_at=_day(person.finished_at),
+        left_at=_day(person.left_at if has_ended else now),
+        n_accepted=person.n_accepted,
+        n_claimed=person.n_claimed,
+        warned_at=_day(person.warned_at),
         suspended_at=None if was_stopped else _day(person.suspended_at),
-        suspended_because="",
-        stage=person.stage if person.stage in ENDED else Stage.LEFT,
-        left_at=_day(person.left_at or (None if person.stage in ENDED else now)),
         anonymized_on=now.astimezone(UTC).date(),
-        **_days("consented_at", "guidelines_read_at", "finished_at", "warned_at", "created_at"),
+        created_at=_day(person.created_at),
     )
+    (pk,) = _written(Enrollment, [fresh])
+    return pk
 
 
 def _labels_rewrite(labels: Sequence[Label], annotator: Annotator, *, texts_kept: bool) -> None:
@@ -274,12 +288,12 @@ def _written(model: type[Model], rows: Sequence[Model]) -> list[int]:
     return [int(pk) for (pk,) in found]
 
 
-def _consents_rewrite(person: Enrollment) -> None:
+def _consents_rewrite(person: Enrollment, fresh_person: int) -> None:
     """Consent stays as evidence, with the day on which it was given."""
     records = list(ConsentRecord.objects.filter(enrollment=person).order_by("pk"))
     ConsentRecord.objects.filter(enrollment=person)._raw_delete("default")
     for record in records:
-        record.pk = None
+        record.pk, record.enrollment_id = None, fresh_person
         record.at = _day(record.at)  # type: ignore[assignment]
     ConsentRecord.objects.bulk_create(records)
 
