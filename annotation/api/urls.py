@@ -3,7 +3,7 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from annotation.api import notes, studies, tokens, views, webhooks
+from annotation.api import notes, privacy, studies, tokens, views, webhooks
 
 urlpatterns = [
     path("token/", tokens.TokenView.as_view(), name="token"),
@@ -31,6 +31,11 @@ urlpatterns = [
     path("studies/<slug:slug>/progress/", studies.StudyProgressView.as_view(), name="study_progress"),
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),
     path("studies/<slug:slug>/annotators/", studies.EnrollmentsView.as_view(), name="study_annotators"),
+    path(
+        "studies/<slug:slug>/annotators/<str:annotator>/erase/",
+        privacy.AnnotatorErase.as_view(),
+        name="study_annotator_erase",
+    ),
     path("studies/<slug:slug>/invitations/", studies.InvitationsView.as_view(), name="invitations"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<row:pk>/", webhooks.WebhookResource.as_view(), name="webhook"),

@@ -53,8 +53,6 @@ from web.batches import batched
 ANONYMOUS = "anonymous"
 """Source of annotators of whom nothing is known any more."""
 STOPPED = "Their data is being erased."
-REQUEST, RETENTION, RESTORE = "request", "retention", "restore"
-"""Why somebody is erased."""
 # Of these, nothing happens any more; everybody else has left.
 ENDED = (Stage.DONE, Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT)
 LABELS_A_STATEMENT = 400
@@ -86,7 +84,7 @@ def enrollment_erase(
     Parameters
     ----------
     why : str
-        ``REQUEST``, ``RETENTION`` or ``RESTORE``.
+        ``REQUEST``, ``RETENTION`` or ``RESTORE`` of `erasure_log`.
     with_labels : bool
         Delete labels that were allowed to stay, too.
     texts_kept : bool, optional
@@ -147,12 +145,19 @@ def annotator_erase(
         for person in people.order_by("pk")
     ]
     with transaction.atomic():
+        Account.objects.filter(annotator=annotator).delete()
+        imported_erase(annotator=annotator, with_labels=with_labels, why=why, now=now)
+    return [one for one in done if one is not None]
+
+
+def imported_erase(*, annotator: Annotator, with_labels: bool, why: str, now: datetime | None = None) -> None:
+    """Take the person out of labels that belong to no study: imported under their name."""
+    now = now or timezone.now()
+    with transaction.atomic():
         known = Annotator.objects.select_for_update().filter(pk=annotator.pk).first()
         if known is not None and known.source != ANONYMOUS:
-            Account.objects.filter(annotator=known).delete()
             _imported_erase(known, with_labels=with_labels, why=why, now=now)
             _annotator_tidy(known)
-    return [one for one in done if one is not None]
 
 
 def _person_locked(enrollment: Enrollment) -> Enrollment | None:

@@ -5,7 +5,6 @@ the list. The list says of nobody who they were: an identifier has 122 random bi
 """
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -21,7 +20,10 @@ from django.utils.dateparse import parse_datetime
 
 from annotation.models import Erasure, ErasureKind
 
-logger = logging.getLogger(__name__)
+REQUEST, RETENTION, RESTORE = "request", "retention", "restore"
+"""Why somebody is erased."""
+_complete_to: dict[Path, int] = {}
+"""The file to the last row of which this process knows that it is in it."""
 
 
 class ErasureListError(Exception):
@@ -55,7 +57,7 @@ def erasure_note(
     now: datetime | None = None,
 ) -> Erasure:
     """Add a row, and a line to the file once the transaction of the caller is committed."""
-    row, _ = Erasure.objects.get_or_create(
+    row, is_new = Erasure.objects.get_or_create(
         person=person_hash(public_id, study_key),
         defaults={
             "study_key": study_key,
@@ -65,7 +67,8 @@ def erasure_note(
             "at": now or timezone.now(),
         },
     )
-    transaction.on_commit(lambda: _append([_line_of(row)]), robust=True)
+    if is_new and why != RESTORE:  # whom the list names already
+        transaction.on_commit(lambda: _append([_line_of(row)]), robust=True)
     return row
 
 
@@ -93,9 +96,14 @@ def _append(lines: Iterable[ErasedPerson]) -> None:
 
 def erasures_file_complete() -> int:
     """Write into the file what the table has and the file hasn't: after a failure, or on another machine. How many."""
-    known = {line.person for line in erasures_read(erasures_file())} if erasures_file().exists() else set()
-    missing = [_line_of(row) for row in Erasure.objects.order_by("pk").iterator() if row.person not in known]
+    place = erasures_file()
+    rows = list(Erasure.objects.filter(pk__gt=_complete_to.get(place, 0)).order_by("pk"))
+    if not rows:
+        return 0
+    known = {line.person for line in erasures_read(place)} if place.exists() else set()
+    missing = [_line_of(row) for row in rows if row.person not in known]
     _append(missing)
+    _complete_to[place] = rows[-1].pk
     return len(missing)
 
 

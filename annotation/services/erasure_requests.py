@@ -16,7 +16,8 @@ from annotation.models import (
 )
 from annotation.services.audit import audit
 from annotation.services.consent import consent_latest, consent_record
-from annotation.services.erasure import REQUEST, annotator_erase, enrollment_erase
+from annotation.services.erasure import annotator_erase, enrollment_erase
+from annotation.services.erasure_log import REQUEST
 
 Asked = Literal["erased", "asked"]
 

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import Enrollment, RetentionAction, Study, StudyState
-from annotation.services.erasure import RETENTION, enrollment_erase
+from annotation.services.erasure import enrollment_erase
+from annotation.services.erasure_log import RETENTION
 
 logger = logging.getLogger(__name__)
 

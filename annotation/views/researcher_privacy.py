@@ -15,7 +15,8 @@ from annotation.models import Enrollment, Study
 from annotation.selectors.own_data import own_data, own_data_zip
 from annotation.selectors.privacy import consent_texts_of, erasure_requests_open, people_counts
 from annotation.services.audit import audit
-from annotation.services.erasure import REQUEST, enrollment_erase
+from annotation.services.erasure import enrollment_erase
+from annotation.services.erasure_log import REQUEST
 from annotation.services.erasure_requests import erasure_refuse
 from annotation.services.retention import retention_of
 from annotation.views.common import enrollment_in, study_of, study_page

@@ -31,8 +31,8 @@ from annotation.models import (
 from annotation.services.assignments import assignment_claim, assignment_submit, draft_save
 from annotation.services.consent import consent_fingerprint
 from annotation.services.enrollment import consent_give
-from annotation.services.erasure import ANONYMOUS, REQUEST, annotator_erase, enrollment_erase
-from annotation.services.erasure_log import erasures_read, person_hash
+from annotation.services.erasure import ANONYMOUS, annotator_erase, enrollment_erase
+from annotation.services.erasure_log import REQUEST, erasures_read, person_hash
 from annotation.services.labels import label_change
 from annotation.services.quality import enrollment_suspend, labels_set_aside
 from tests.annotation.entry.props import link_make
