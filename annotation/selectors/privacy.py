@@ -1,8 +1,19 @@
 """What the privacy page of a study shows: requests that wait, and the texts that people agreed to."""
 
+from datetime import datetime
+
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import ConsentEvent, ConsentText, Enrollment, ErasureRequest, RequestState, Study
+from annotation.models import (
+    ConsentEvent,
+    ConsentText,
+    Dataset,
+    Enrollment,
+    Erasure,
+    ErasureRequest,
+    RequestState,
+    Study,
+)
 
 
 def erasure_requests_open(study: Study) -> QuerySet[ErasureRequest]:
@@ -27,3 +38,10 @@ def people_counts(study: Study) -> tuple[int, int]:
         anonymized=Count("pk", filter=Q(anonymized_on__isnull=False)),
     )
     return counts["known"], counts["anonymized"]
+
+
+def erasures_since(dataset: Dataset, study: Study | None, moment: datetime) -> int:
+    """How many people of a study, or of all studies of a dataset and its imported labels, were erased since."""
+    studies = [study.pk] if study is not None else Study.objects.filter(dataset=dataset).values("pk")
+    whose = Q(study_key__in=studies) | (Q(study_key=None) if study is None else Q(pk__in=[]))
+    return Erasure.objects.filter(whose, at__gt=moment).count()

@@ -8,6 +8,7 @@ from annotation.models import Dataset, Study, User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import version_condition
 from annotation.selectors.overview import labels_visible_to
+from annotation.selectors.privacy import erasures_since
 from metaeval.models import Report
 from metaeval.reports.report import ReportContent
 
@@ -42,6 +43,8 @@ def annotators_linked(report: Report, content: ReportContent, reader: User | Non
     now = labels.order_by().aggregate(n=Count("pk"), latest=Max("created_at"))
     if now["n"] != people.n_labels + people.n_repeated_left_out or now["latest"] > report.created_at:
         return {}
+    if erasures_since(report.dataset, report.study, report.created_at):
+        return {}  # who was anonymized has another number now, and nobody may learn which
     key = f"report-annotators:{report.pk}:{report.inputs_hash}:{reader.pk if reader else 0}:{now['n']}"
     known: dict[int, str] | None = cache.get(key)
     if known is None:

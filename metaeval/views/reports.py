@@ -17,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
 from annotation.selectors.overview import reader_of
+from annotation.selectors.privacy import erasures_since
 from metaeval.forms import ReportForm
 from metaeval.models import JobState, Report
 from metaeval.pictures.picture import Picture
@@ -189,6 +190,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "loop": LoopPlace(report.dataset.name, "report"),
         "suffixes": formats_here().items(),
         "verification": _verification(request, report),
+        "n_erased": erasures_since(report.dataset, report.study, report.created_at),
     }
     return render(request, "metaeval/report_detail.html", context)
 
