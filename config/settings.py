@@ -382,6 +382,13 @@ OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 SENTRY_DSN = env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
 
+# --- Privacy (config.privacy, docs/privacy.md): who answers for the site, for the record of processing ----------------
+PRIVACY_CONTROLLER = env.str("PRIVACY_CONTROLLER", default="")
+PRIVACY_OFFICER = env.str("PRIVACY_OFFICER", default="")
+PRIVACY_BASIS_STUDIES = env.str("PRIVACY_BASIS_STUDIES", default="Consent (GDPR, Art. 6(1)(a))")
+PRIVACY_BASIS_SITE = env.str("PRIVACY_BASIS_SITE", default="Legitimate interest (GDPR, Art. 6(1)(f))")
+PRIVACY_RECIPIENTS = env.list("PRIVACY_RECIPIENTS", default=[])
+
 LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
 if LOG_FORMAT not in ("plain", "json"):
     raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; it must be plain or json.")
