@@ -158,7 +158,7 @@ pages = [
         name="study-privacy-file",
     ),
     path(
-        "studies/<slug:slug>/privacy/<str:public_id>/<slug:action>/",
+        "studies/<slug:slug>/privacy/<str:public_id>/<slug:decision>/",
         researcher_privacy.privacy_act,
         name="study-privacy-act",
     ),

@@ -28,7 +28,7 @@ class DataCategory:
 
 @dataclass(frozen=True, slots=True)
 class ModelData:
-    """The fields of a model: names separated by spaces, the personal ones by category."""
+    """The fields of a model: names separated by commas, the personal ones by category."""
 
     model: str
     personal: Mapping[str, str]

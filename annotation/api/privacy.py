@@ -45,15 +45,15 @@ class AnnotatorErase(ApiView):
     resource = "studies"
 
     @extend_schema(request=EraseSerializer, responses=ErasedSerializer)
-    def post(self, request: Request, slug: str, annotator: str) -> Response:
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Anonymize an annotator of a study of yours, or delete them where their labels may not stay.
 
-        `annotator` is the pseudonym of exports. It can't be undone, and once more is a 404: nobody has that pseudonym.
+        `public_id` is the pseudonym of exports. It can't be undone, and once more is a 404: nobody has that pseudonym.
         """
         study = get_object_or_404(studies_visible_to(self.user), slug=slug)
         given = said(EraseSerializer, request)
         try:
-            person = enrollment_by_pseudonym(study, annotator)
+            person = enrollment_by_pseudonym(study, public_id)
         except (Enrollment.DoesNotExist, ValidationError):
             raise Http404("There is no such annotator in this study.") from None
         erased = enrollment_erase(enrollment=person, why=REQUEST, **given)

@@ -32,7 +32,7 @@ urlpatterns = [
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),
     path("studies/<slug:slug>/annotators/", studies.EnrollmentsView.as_view(), name="study_annotators"),
     path(
-        "studies/<slug:slug>/annotators/<str:annotator>/erase/",
+        "studies/<slug:slug>/annotators/<str:public_id>/erase/",
         privacy.AnnotatorErase.as_view(),
         name="study_annotator_erase",
     ),

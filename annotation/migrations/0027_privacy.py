@@ -257,7 +257,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='consentrecord',
             name='text',
-            field=models.ForeignKey(blank=True, help_text="Empty: an earlier text that isn't known any more.", null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='records', to='annotation.consenttext'),
+            field=models.ForeignKey(blank=True, help_text="Empty: an earlier text that wasn't kept.", null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='records', to='annotation.consenttext'),
         ),
         migrations.AddConstraint(
             model_name='erasure',

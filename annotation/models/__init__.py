@@ -26,7 +26,7 @@ from annotation.models.privacy import (
     Erasure,
     ErasureKind,
     ErasureRequest,
-    RequestState,
+    ErasureRequestState,
 )
 from annotation.models.qualification import (
     QualificationAnswer,

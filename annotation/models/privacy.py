@@ -58,7 +58,7 @@ class ConsentRecord(models.Model):
         null=True,
         blank=True,
         related_name="records",
-        help_text="Empty: an earlier text that isn't known any more.",
+        help_text="Empty: an earlier text that wasn't kept.",
     )
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the text.")
     language = models.CharField(max_length=16, blank=True, help_text="Of the page around the text.")
@@ -74,7 +74,7 @@ class ConsentRecord(models.Model):
         return f"{self.event} {self.enrollment_id}"
 
 
-class RequestState(models.TextChoices):
+class ErasureRequestState(models.TextChoices):
     OPEN = "open", "Open"
     WITHDRAWN = "withdrawn", "Withdrawn"
     REFUSED = "refused", "Refused"
@@ -86,7 +86,9 @@ class ErasureRequest(models.Model):
     """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.CASCADE, related_name="erasure_requests")
-    state = models.CharField(max_length=9, choices=RequestState.choices, default=RequestState.OPEN)
+    state = models.CharField(
+        max_length=9, choices=ErasureRequestState.choices, default=ErasureRequestState.OPEN
+    )
     asked_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(
@@ -100,7 +102,7 @@ class ErasureRequest(models.Model):
         ordering = ["asked_at", "pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=RequestState.values), name="erasure_request_state_known"
+                condition=Q(state__in=ErasureRequestState.values), name="erasure_request_state_known"
             ),
             models.UniqueConstraint(
                 fields=["enrollment"], condition=Q(state="open"), name="erasure_request_one_open"

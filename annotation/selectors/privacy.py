@@ -14,7 +14,7 @@ from annotation.models import (
     Erasure,
     ErasureRequest,
     PlatformLink,
-    RequestState,
+    ErasureRequestState,
     Study,
 )
 
@@ -22,7 +22,7 @@ from annotation.models import (
 def erasure_requests_open(study: Study) -> QuerySet[ErasureRequest]:
     """Requests for deletion that nobody has decided, the oldest first."""
     return (
-        ErasureRequest.objects.filter(enrollment__study=study, state=RequestState.OPEN)
+        ErasureRequest.objects.filter(enrollment__study=study, state=ErasureRequestState.OPEN)
         .select_related("enrollment__annotator")
         .order_by("asked_at", "pk")
     )

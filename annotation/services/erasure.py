@@ -248,8 +248,8 @@ def _enrollment_rewrite(person: Enrollment, annotator: Annotator, now: datetime)
         warned_at=_day(person.warned_at),
         suspended_at=None if was_stopped else _day(person.suspended_at),
         anonymized_on=now.astimezone(UTC).date(),
-        created_at=_day(person.created_at),
     )
+    fresh.created_at = _day(person.created_at)  # type: ignore[assignment]
     (pk,) = _written(Enrollment, [fresh])
     return pk
 

@@ -11,7 +11,7 @@ from annotation.models import (
     ConsentEvent,
     Enrollment,
     ErasureRequest,
-    RequestState,
+    ErasureRequestState,
     User,
 )
 from annotation.services.audit import audit
@@ -35,7 +35,7 @@ def erasure_ask(*, enrollment: Enrollment, now: datetime | None = None) -> Asked
         # One at a time: a form that is sent twice waits here.
         person = Enrollment.objects.select_for_update(no_key=True).get(pk=enrollment.pk)
         _, is_new = ErasureRequest.objects.get_or_create(
-            enrollment=person, state=RequestState.OPEN, defaults={"asked_at": now}
+            enrollment=person, state=ErasureRequestState.OPEN, defaults={"asked_at": now}
         )
         given = consent_latest(person)
         if is_new and given is not None:
@@ -48,8 +48,8 @@ def erasure_ask_back(*, enrollment: Enrollment, now: datetime | None = None) -> 
     now = now or timezone.now()
     with transaction.atomic():
         Enrollment.objects.select_for_update(no_key=True).get(pk=enrollment.pk)
-        asked = ErasureRequest.objects.filter(enrollment=enrollment, state=RequestState.OPEN)
-        if not asked.update(state=RequestState.WITHDRAWN, decided_at=now):
+        asked = ErasureRequest.objects.filter(enrollment=enrollment, state=ErasureRequestState.OPEN)
+        if not asked.update(state=ErasureRequestState.WITHDRAWN, decided_at=now):
             return False
         given = consent_latest(enrollment)
         if given is not None:
@@ -60,9 +60,12 @@ def erasure_ask_back(*, enrollment: Enrollment, now: datetime | None = None) -> 
 def erasure_refuse(*, enrollment: Enrollment, by: User, answer: str, now: datetime | None = None) -> bool:
     """Refuse a request, with a reason that the person reads. False: there is none that is open."""
     with transaction.atomic():
-        asked = ErasureRequest.objects.filter(enrollment=enrollment, state=RequestState.OPEN)
+        asked = ErasureRequest.objects.filter(enrollment=enrollment, state=ErasureRequestState.OPEN)
         done = asked.update(
-            state=RequestState.REFUSED, decided_at=now or timezone.now(), decided_by=by, answer=answer[:300]
+            state=ErasureRequestState.REFUSED,
+            decided_at=now or timezone.now(),
+            decided_by=by,
+            answer=answer[:300],
         )
         if done:
             audit("annotator.erasure refused", enrollment.study)

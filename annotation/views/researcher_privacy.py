@@ -23,7 +23,7 @@ from annotation.views.common import enrollment_in, study_of, study_page
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
 FORMS: Mapping[str, type[forms.Form]] = {"erase": EraseForm, "refuse": RefuseForm}
-GONE = "This person isn't in the study any more."
+GONE = "This person is no longer in the study."
 
 
 @researcher_page
@@ -84,21 +84,21 @@ def privacy_file(request: ResearcherRequest, slug: str, public_id: str) -> HttpR
 
 
 @researcher_action
-def privacy_act(request: ResearcherRequest, slug: str, public_id: str, action: str) -> HttpResponse:
+def privacy_act(request: ResearcherRequest, slug: str, public_id: str, decision: str) -> HttpResponse:
     """Erase a person, or refuse their request. Sent twice, it acts once."""
     study = study_of(request, slug)
-    if action not in FORMS:
-        raise Http404("There is no such action.")
+    if decision not in FORMS:
+        raise Http404("There is no such decision.")
     here = redirect("annotation:study-privacy", slug)
     try:
         person = enrollment_in(study, public_id)
     except Http404:
         messages.info(request, GONE)
         return here
-    form = FORMS[action](request.POST, auto_id=f"{action}-{public_id}-%s")
+    form = FORMS[decision](request.POST, auto_id=f"{decision}-{public_id}-%s")
     if not form.is_valid():
-        return _page(request, study, public_id, (public_id, action, form))
-    words = _erase(person, form) if action == "erase" else _refuse(request, person, form)
+        return _page(request, study, public_id, (public_id, decision, form))
+    words = _erase(person, form) if decision == "erase" else _refuse(request, person, form)
     messages.success(request, words)
     return here
 

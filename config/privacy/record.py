@@ -61,7 +61,7 @@ class ProcessingRecord:
     studies: tuple[StudyRetention, ...]
 
 
-def declared() -> Mapping[str, ModelData]:
+def fields_declared() -> Mapping[str, ModelData]:
     """What is declared of each model, by its label: ``annotation.Label``."""
     ours = {
         "annotation": annotation.personal_data,
@@ -74,7 +74,7 @@ def declared() -> Mapping[str, ModelData]:
 
 def faults() -> list[str]:
     """What the declarations lack or have too much, a sentence each; empty where every field is classified."""
-    known = declared()
+    known = fields_declared()
     said = []
     labels = {model._meta.label: model for model in apps.get_models() if not model._meta.proxy}
     said += [f"{label} is declared, but there is no such model." for label in known if label not in labels]
@@ -104,9 +104,9 @@ def faults() -> list[str]:
 def processing_record(*, now: datetime | None = None) -> ProcessingRecord:
     """Read it: what is declared, who answers for the site, and what studies and judges make of it now."""
     fields: dict[str, list[str]] = {key: [] for key in CATEGORIES}
-    for label, one in sorted(declared().items()):
+    for label, one in sorted(fields_declared().items()):
         for key, names in one.personal.items():
-            fields[key].append(f"{label}: {', '.join(names.split())}")
+            fields[key].append(f"{label}: {', '.join(names.split(','))}")
     rows = tuple(
         Processing(
             key=key,

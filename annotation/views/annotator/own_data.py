@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.models import Account, Enrollment, RequestState
+from annotation.models import Account, Enrollment, ErasureRequestState
 from annotation.selectors.entry import enrollments_of
 from annotation.selectors.own_data import (
     account_data,
@@ -36,7 +36,7 @@ def own_data_page(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     context: dict[str, Any] = study_context(request, enrollment) | {
         "consents": consents_of(enrollment),
         "asked": asked,
-        "is_asked": asked is not None and asked.state == RequestState.OPEN,
+        "is_asked": asked is not None and asked.state == ErasureRequestState.OPEN,
         "labels_stay": labels_may_stay(enrollment),
     }
     return render(request, "annotation/annotator/own_data.html", context)

@@ -207,7 +207,7 @@ def test_an_erasure_that_was_killed_is_begun_again(monkeypatch):
     study = consent_study()
     person = known_person(study)
     monkeypatch.setattr(
-        "annotation.services.erasure._enrollment_anonymize",
+        "annotation.services.erasure.erasure_note",
         lambda *_, **__: (_ for _ in ()).throw(OSError("killed")),
     )
     with pytest.raises(OSError, match="killed"):

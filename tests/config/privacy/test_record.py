@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import personal_data
-from config.privacy.record import declared, faults
+from config.privacy.record import faults, fields_declared
 from judges.services.endpoints import Endpoint
 from tests.annotation.cast import client_of, text_of
 from tests.annotation.factories import enrollment_make, study_make, user_make
@@ -26,7 +26,7 @@ def test_every_field_of_every_model_is_classified():
 def test_a_field_that_nobody_classified_is_a_fault(monkeypatch):
     known = {one.model: one for one in personal_data.MODELS}
     wrong = (
-        ModelData("Bonus", {"pay": "amount reason", "no-such": "by"}, "id nonce"),
+        ModelData("Bonus", {"pay": "amount,reason", "no-such": "by"}, "id,nonce"),
         ModelData("NoSuch", {}, "id"),
         *(one for name, one in known.items() if name not in ("Bonus", "Account")),
     )
@@ -39,7 +39,7 @@ def test_a_field_that_nobody_classified_is_a_fault(monkeypatch):
 
 
 def test_every_category_is_used_somewhere():
-    used = {key for one in declared().values() for key in one.personal}
+    used = {key for one in fields_declared().values() for key in one.personal}
     assert used == set(CATEGORIES)
 
 
