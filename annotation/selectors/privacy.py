@@ -13,8 +13,8 @@ from annotation.models import (
     Enrollment,
     Erasure,
     ErasureRequest,
-    PlatformLink,
     ErasureRequestState,
+    PlatformLink,
     Study,
 )
 

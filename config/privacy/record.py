@@ -84,7 +84,9 @@ def faults() -> list[str]:
             continue
         fields = {field.name for field in model._meta.concrete_fields}
         names = [
-            name for words in (*known[label].personal.values(), known[label].other) for name in words.split()
+            name
+            for words in (*known[label].personal.values(), known[label].other)
+            for name in words.split(",")
         ]
         said += [f"{label}.{name} isn't classified." for name in sorted(fields - set(names))]
         said += [
