@@ -200,7 +200,7 @@ CATEGORIES = {
         ANNOTATORS,
         "Figures of agreement, by annotator under a number",
         OF_STUDY,
-        "As long as the report; it says which labels were erased since",
+        "As long as the report; it says how many people were erased since",
         "Researchers who may see the report",
     ),
 }

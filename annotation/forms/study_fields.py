@@ -197,6 +197,6 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "annotator. People who were promised otherwise keep what they were promised.",
     "texts_kept": "Comments can say who wrote them. If off, they are removed when an annotator is anonymized.",
     "erase_at_once": "When an annotator asks for it on their page. If off, you decide on the Privacy page.",
-    "retention_days": "Counted from when the study closes; the consent page says so. If empty, nobody is erased by "
-    "themselves.",
+    "retention_days": "Counted from when the study closes; the consent page says so. If empty, nobody is "
+    "erased automatically.",
 }
