@@ -103,8 +103,11 @@ def append_only_end(apps, schema_editor):
 
 def consents_take(apps, schema_editor):
     """A record of each consent that was given, oldest first, so that texts are numbered in the order of their use."""
-    Study, Enrollment, AuditEvent = (apps.get_model("annotation", name) for name in ("Study", "Enrollment", "AuditEvent"))
-    ConsentText, ConsentRecord = (apps.get_model("annotation", name) for name in ("ConsentText", "ConsentRecord"))
+    Study = apps.get_model("annotation", "Study")
+    Enrollment = apps.get_model("annotation", "Enrollment")
+    AuditEvent = apps.get_model("annotation", "AuditEvent")
+    ConsentText = apps.get_model("annotation", "ConsentText")
+    ConsentRecord = apps.get_model("annotation", "ConsentRecord")
     given = Enrollment.objects.filter(consented_at__isnull=False).order_by("study_id", "consented_at", "pk")
     texts, kept, records = {}, {}, []
     for study in Study.objects.filter(pk__in=given.order_by().values("study_id")).only("pk", "consent").iterator():

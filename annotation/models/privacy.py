@@ -119,7 +119,7 @@ class ErasureKind(models.TextChoices):
 
 
 class Erasure(models.Model):
-    """Somebody was anonymized or deleted: a hash of who it was, so that a restored backup can be brought up to date.
+    """A person was anonymized or deleted: a hash of who it was, so that a restored backup can be brought up to date.
 
     `person` is the hash of 122 random bits (`services.erasure_log.person_hash`), another one in each study.
     """

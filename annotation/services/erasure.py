@@ -2,7 +2,7 @@
 
 Labels are append-only, so none is changed here: those that stay are written again under a new annotator and a new
 number, and the rows that were theirs are deleted, in one transaction. Times become those of days, since a platform
-knows to the second when somebody began and ended. What was exported before isn't reached (docs/privacy.md).
+knows to the second when a person began and ended. What was exported before isn't reached (docs/privacy.md).
 
 A person is stopped first, in a transaction of its own, so that nothing is given to them or counted meanwhile; what was
 begun and not ended is begun again by the next call. The order of locks is that of `services.quality`.
@@ -53,7 +53,7 @@ from web.batches import batched
 ANONYMOUS = "anonymous"
 """Source of annotators of whom nothing is known any more."""
 STOPPED = "Their data is being erased."
-# Of these, nothing happens any more; everybody else has left.
+# These have ended; all others have left.
 ENDED = (Stage.DONE, Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT)
 LABELS_A_STATEMENT = 400
 
@@ -357,7 +357,7 @@ def _imported_erase(known: Annotator, *, with_labels: bool, why: str, now: datet
 
 
 def _annotator_tidy(known: Annotator) -> None:
-    """Delete the row that says who somebody is, once nothing refers to it."""
+    """Delete the row that says who a person is, once nothing refers to it."""
     refers = (
         Enrollment.objects.filter(annotator=known),
         Label.objects.filter(annotator=known),

@@ -21,7 +21,7 @@ from django.utils.dateparse import parse_datetime
 from annotation.models import Erasure, ErasureKind
 
 REQUEST, RETENTION, RESTORE = "request", "retention", "restore"
-"""Why somebody is erased."""
+"""Why a person is erased."""
 _complete_to: dict[Path, int] = {}
 """The file to the last row of which this process knows that it is in it."""
 

@@ -28,7 +28,7 @@ GONE = "This person is no longer in the study."
 
 @researcher_page
 def privacy(request: ResearcherRequest, slug: str) -> HttpResponse:
-    """The page; with `?person=`, the form that erases somebody who asked elsewhere, by mail for instance."""
+    """The page; with `?person=`, the form that erases a person who asked elsewhere, by mail for instance."""
     study = study_of(request, slug)
     return _page(request, study, request.GET.get("person", ""))
 

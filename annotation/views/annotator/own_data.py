@@ -73,7 +73,7 @@ def own_data_delete(request: HttpRequest, enrollment: Enrollment) -> HttpRespons
 @never_cache
 @require_safe
 def deleted(request: HttpRequest) -> HttpResponse:
-    """The last page of somebody whose data was deleted: the same for everybody who opens it."""
+    """The last page of a person whose data was deleted: the same for all who open it."""
     return render(request, "annotation/annotator/data_deleted.html")
 
 
