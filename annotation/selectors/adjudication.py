@@ -313,7 +313,7 @@ def marks_of(place: StudyItem, order: Sequence[int]) -> MarksOfItem:
 def waiting_counts(study: Study) -> dict[str, int | None]:
     """How much waits for somebody, for the tabs of a study; None where it would take too long to say.
 
-    Four queries where the labels are not new.
+    Five queries where the labels are not new.
     """
     return counted(study_key(study, "waiting"), lambda: _waiting_counts(study))
 
