@@ -284,6 +284,8 @@ BACKUPS_DIR = Path(env.str("BACKUPS_DIR", default=str(VAR_DIR / "backups")))
 # 32 random bytes in base64, in the environment or in a file; the file may have several, a line each.
 BACKUP_KEY = env.str("BACKUP_KEY", default="")
 BACKUP_KEY_FILE = env.str("BACKUP_KEY_FILE", default="")
+# Who was erased, as hashes: applied again after a restore, so keep a copy where backups are kept, outside of them.
+ERASURES_FILE = Path(env.str("ERASURES_FILE", default=str(VAR_DIR / "erasures.jsonl")))
 # The folder with pg_dump, pg_restore and psql; without it, they are looked for.
 POSTGRES_BIN = env.str("POSTGRES_BIN", default="")
 
@@ -380,6 +382,13 @@ DISK_FREE_MIN_BYTES = env.int("DISK_FREE_MIN_BYTES", default=512 * 2**20)
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 SENTRY_DSN = env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
+
+# --- Privacy (config.privacy, docs/privacy.md): who answers for the site, for the record of processing ----------------
+PRIVACY_CONTROLLER = env.str("PRIVACY_CONTROLLER", default="")
+PRIVACY_OFFICER = env.str("PRIVACY_OFFICER", default="")
+PRIVACY_BASIS_STUDIES = env.str("PRIVACY_BASIS_STUDIES", default="Consent (GDPR, Art. 6(1)(a))")
+PRIVACY_BASIS_SITE = env.str("PRIVACY_BASIS_SITE", default="Legitimate interest (GDPR, Art. 6(1)(f))")
+PRIVACY_RECIPIENTS = env.list("PRIVACY_RECIPIENTS", default=[])
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
 if LOG_FORMAT not in ("plain", "json"):

@@ -6,6 +6,7 @@ from django.urls import include, path
 from annotation.views.site import Logout
 from config.health import health
 from config.observing.views import healthz, metrics_text, readyz
+from config.privacy.views import record, record_file
 from config.status import status
 from metaeval.views.home import home
 
@@ -18,6 +19,8 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics_text, name="metrics"),
     path("status/", status, name="status"),
+    path("privacy/record/", record, name="privacy-record"),
+    path("privacy/record/<slug:format>/", record_file, name="privacy-record-file"),
     path("logout/", Logout.as_view(), name="logout"),
     # `datasets/upload/` is no dataset, so the address that takes any name comes after it.
     path("", include("judges.urls")),

@@ -6,6 +6,7 @@ class JudgesConfig(AppConfig):
     verbose_name = "Judges"
 
     def ready(self) -> None:
+        import judges.services.erased
         import judges.services.webhook_events  # noqa: F401  (makes its events known)
         from annotation.services.audit import audited
         from judges.models import Endpoint

@@ -21,8 +21,10 @@ from celery.signals import worker_process_shutdown, worker_ready, worker_shutdow
 from django.conf import settings
 from django.db import connection
 
+from annotation.services.erasure_log import erasures_file_complete
 from annotation.services.images import image_files_tidy
 from annotation.services.leases import leases_reap
+from annotation.services.retention import retention_apply
 from annotation.services.staged_imports import staged_tidy
 from annotation.services.studies import studies_close_due
 from annotation.services.webhooks import webhooks_start
@@ -58,6 +60,8 @@ HOUSEKEEPING: list[Callable[[], object]] = [
     staged_tidy,
     worker_heartbeats_tidy,
     lambda: webhooks_start(stop_requested),
+    lambda: retention_apply(stop=stop_requested),
+    erasures_file_complete,
 ]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 

@@ -153,7 +153,7 @@ class World:
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
-            "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
+            "public_id": self.person.pseudonym, "action": "message", "decision": "refuse", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges", "file": "csv", "digest": shown.digest, "response": 0, "number": 1,

@@ -84,6 +84,10 @@ EXPECTED: dict[str, Row] = {
     "readyz": read(NO_WORKER),
     "metrics": read(NOT_SET_UP),  # who may read them: tests/config/observing/test_metrics.py
     "status": read(ADMINISTRATOR),
+    "privacy-record": read(ADMINISTRATOR),
+    "privacy-record-file": read(
+        (LOGIN, REFUSED, REFUSED, REFUSED, REFUSED, HIDDEN)
+    ),  # csv is no format of it
     "login": both(ANYBODY),
     "logout": take(WITH_ACCOUNT),
     "me": both(SIGNED_IN),
@@ -110,6 +114,8 @@ EXPECTED: dict[str, Row] = {
     "annotation:account-sign-up": both(ANYBODY),
     "annotation:account-sign-in": both(ANYBODY),
     "annotation:account-sign-out": take(WITH_ACCOUNT),
+    "annotation:account-data": read(WITH_ACCOUNT),
+    "annotation:account-delete": take(WITH_ACCOUNT),
     "annotation:account-forgot": both(ANYBODY),
     "annotation:account-sent": read(ANYBODY),
     "annotation:account-set": both(ANYBODY),
@@ -135,6 +141,10 @@ EXPECTED: dict[str, Row] = {
     "annotation:offline-worker": read(ANYBODY),
     "annotation:answers": read(ANNOTATOR),
     "annotation:own-work": read(ANNOTATOR),
+    "annotation:own-data": read(ANNOTATOR),
+    "annotation:own-data-file": read(ANNOTATOR),
+    "annotation:own-data-delete": both(ANNOTATOR),
+    "annotation:data-deleted": read(ANYBODY),
     "annotation:link": both(ANNOTATOR),
     "annotation:reading": both(ANNOTATOR),
     "annotation:rest": both(ANNOTATOR),
@@ -183,6 +193,9 @@ EXPECTED: dict[str, Row] = {
     "annotation:study-export": read(OWNER),
     "annotation:audit": read(ADMINISTRATOR),
     "annotation:audit-export": read(ADMINISTRATOR),
+    "annotation:study-privacy": read(OWNER),
+    "annotation:study-privacy-file": read(OWNER),
+    "annotation:study-privacy-act": take(OWNER),
     "annotation:study-people": read(OWNER),
     "annotation:study-person": read(OWNER),
     "annotation:study-person-act": take(OWNER),
@@ -348,6 +361,7 @@ EXPECTED: dict[str, Row] = {
     "api:study_progress": {"GET": OF_STUDY_WITH_TOKEN},
     "api:study_items": take(OF_STUDY_WITH_TOKEN),
     "api:study_annotators": {"GET": OF_STUDY_WITH_TOKEN},
+    "api:study_annotator_erase": take(OF_STUDY_WITH_TOKEN),
     "api:notes": {"GET": OF_DATASET_WITH_TOKEN} | take(OF_DATASET_WITH_TOKEN),
     "api:note": {"PATCH": ASKED_WITH_TOKEN, "DELETE": ASKED_WITH_TOKEN},
     "api:exports": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),

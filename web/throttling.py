@@ -7,15 +7,18 @@ import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 
 from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.crypto import salted_hmac
 
 _RATE = re.compile(r"(\d+)/(\d*)([smhd])")
+SALT = "web.throttling"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+NETWORK = {4: 24, 6: 48}
+"""Bits of an address that may be stored, by version of IP."""
 _IPV6_PREFIX = 64  # what one customer of a provider has: nobody gets a fresh count for each of its addresses
 
 
@@ -55,7 +58,11 @@ def count_one(*, group: str, by: str, rate: str) -> Allowance | None:
     # Windows of different people begin at different moments, so that the limits do not all end at once.
     place = int(time.time() + zlib.crc32(by.encode()) % seconds)
     window, passed = divmod(place, seconds)
-    key = "throttle:" + sha256("\0".join((group, rate, str(window), by)).encode()).hexdigest()
+    # Keyed, as a plain hash of an address is guessed by trying all of them.
+    key = (
+        "throttle:"
+        + salted_hmac(SALT, "\0".join((group, rate, str(window), by)), algorithm="sha256").hexdigest()
+    )
     cache.add(key, 0, timeout=2 * seconds)
     try:
         used = int(cache.incr(key))
@@ -110,6 +117,26 @@ def client_address(request: HttpRequest) -> str:
         if not _is_proxy(address):
             break
     return address
+
+
+def network_of(address: str) -> str:
+    """The network that a client's address is in, which says less than the address: /24 of IPv4, /48 of IPv6.
+
+    Examples
+    --------
+    >>> network_of("203.0.113.77"), network_of("2001:db8:1:2::3"), network_of("")
+    ('203.0.113.0/24', '2001:db8:1::/48', '')
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network((parsed, NETWORK[parsed.version]), strict=False))
+
+
+def client_network(request: HttpRequest) -> str:
+    """What may be stored or logged of where a client is: its network; empty of a request without an address."""
+    return network_of(client_address(request)) if "REMOTE_ADDR" in request.META else ""
 
 
 def _is_proxy(address: str) -> bool:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 import web.converters  # noqa: F401  (registers `row`)
-from annotation.api import notes, sharing, studies, tokens, views, webhooks
+from annotation.api import notes, privacy, sharing, studies, tokens, views, webhooks
 
 urlpatterns = [
     path("token/", tokens.TokenView.as_view(), name="token"),
@@ -34,6 +34,11 @@ urlpatterns = [
     path("studies/<slug:slug>/progress/", studies.StudyProgressView.as_view(), name="study_progress"),
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),
     path("studies/<slug:slug>/annotators/", studies.EnrollmentsView.as_view(), name="study_annotators"),
+    path(
+        "studies/<slug:slug>/annotators/<str:public_id>/erase/",
+        privacy.AnnotatorErase.as_view(),
+        name="study_annotator_erase",
+    ),
     path("studies/<slug:slug>/invitations/", studies.InvitationsView.as_view(), name="invitations"),
     path("studies/<slug:slug>/access/", sharing.StudyAccessList.as_view(), name="study_access"),
     path("studies/<slug:slug>/access/<row:pk>/", sharing.StudyAccess.as_view(), name="study_access_one"),

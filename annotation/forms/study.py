@@ -157,6 +157,7 @@ class StudyForm(forms.ModelForm[Study]):
             "evidence": forms.RadioSelect,
             "qualification_rule": forms.RadioSelect,
             "pay_basis": forms.RadioSelect,
+            "retention_action": forms.RadioSelect,
             "guidelines": forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
             "consent": forms.Textarea(attrs={"rows": 10, "spellcheck": "true"}),
             "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format=DEADLINE_FORMAT),

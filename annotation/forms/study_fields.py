@@ -121,6 +121,11 @@ LABELS = {
     "pay_for_test": "Pay for the test",
     "pay_floor_per_hour": "Minimum hourly rate",
     "pay_currency": "Currency",
+    "labels_kept": "Keep labels after a deletion",
+    "texts_kept": "Keep comments and marked passages too",
+    "erase_at_once": "Carry out deletions at once",
+    "retention_days": "Days until people are erased",
+    "retention_action": "What happens then",
 }
 
 # Instead of what the column says to researchers who read the admin; without one here, nothing.
@@ -188,4 +193,10 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "pay_for_test": "Paid to everyone who finished the test, passed or not.",
     "pay_floor_per_hour": "Warns you when someone earns less. If empty, no warning.",
     "pay_currency": "Three letters: USD, EUR.",
+    "labels_kept": "Without a link to the person; the consent page says so. Otherwise labels are deleted with their "
+    "annotator. People who were promised otherwise keep what they were promised.",
+    "texts_kept": "Comments can say who wrote them. If off, they are removed when an annotator is anonymized.",
+    "erase_at_once": "When an annotator asks for it on their page. If off, you decide on the Privacy page.",
+    "retention_days": "Counted from when the study closes; the consent page says so. If empty, nobody is "
+    "erased automatically.",
 }

@@ -1,7 +1,7 @@
 """The tables of the annotation half: datasets and items, studies, people, assignments and labels."""
 
 from annotation.models.accounts import Account
-from annotation.models.audit import AuditEvent
+from annotation.models.audit import AuditEvent, AuditRedaction
 from annotation.models.datasets import (
     Aspect,
     Criterion,
@@ -19,6 +19,15 @@ from annotation.models.datasets import (
 from annotation.models.entry import PlatformEvent, PlatformLink
 from annotation.models.notes import ItemNote
 from annotation.models.people import WITHOUT_A_PLACE, Annotator, Enrollment, Stage
+from annotation.models.privacy import (
+    ConsentEvent,
+    ConsentRecord,
+    ConsentText,
+    Erasure,
+    ErasureKind,
+    ErasureRequest,
+    ErasureRequestState,
+)
 from annotation.models.qualification import (
     QualificationAnswer,
     QualificationAttempt,
@@ -39,6 +48,7 @@ from annotation.models.rules import (
     PayBasis,
     PreferencePoints,
     QualificationRule,
+    RetentionAction,
     TiePolicy,
 )
 from annotation.models.sharing import AccessGrant, AccessRole, Team, TeamMember

@@ -4,7 +4,8 @@ from django.db import models
 
 
 class AuditEvent(models.Model):
-    """One change or export. The database refuses to change it; PostgreSQL to delete it, too.
+    """One change or export. The database refuses to change it; PostgreSQL to delete it, too. What it says of an
+    annotator who was erased is taken out of it once, which leaves an `AuditRedaction`.
 
     It names people and things by text, so that it outlasts them.
     """
@@ -31,3 +32,14 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+
+class AuditRedaction(models.Model):
+    """What an event said of a person was taken out of it. The database lets the event change while this isn't done."""
+
+    event = models.OneToOneField(AuditEvent, on_delete=models.PROTECT, related_name="redaction")
+    is_done = models.BooleanField(default=False)
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"redaction of {self.event_id}"

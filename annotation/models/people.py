@@ -99,6 +99,9 @@ class Enrollment(models.Model):
     warned_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
     suspended_because = models.CharField(max_length=200, blank=True)
+    anonymized_on = models.DateField(
+        null=True, blank=True, help_text="From then on, nothing says who this is; times are those of days."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -318,3 +318,43 @@ class PayRules(models.Model):
 
     class Meta:
         abstract = True
+
+
+class RetentionAction(models.TextChoices):
+    ANONYMIZE = "anonymize", "Anonymize people, keep their labels"
+    DELETE = "delete", "Delete people and their labels"
+
+
+class PrivacyRules(models.Model):
+    """How long it is known who a person is, and what stays of them afterwards."""
+
+    labels_kept = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="After a deletion, labels stay without a link to the person. Said on the consent page.",
+    )
+    texts_kept = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Comments and marked passages stay with labels that stay.",
+    )
+    erase_at_once = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A person's request for deletion is carried out at once, without a researcher.",
+    )
+    retention_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Days after the study closed, from which people are erased; empty: never by themselves.",
+    )
+    retention_action = models.CharField(
+        max_length=9,
+        choices=RetentionAction.choices,
+        default=RetentionAction.ANONYMIZE,
+        db_default=RetentionAction.ANONYMIZE,
+        help_text="What happens to people then.",
+    )
+
+    class Meta:
+        abstract = True

@@ -18,8 +18,10 @@ from annotation.models.rules import (
     PayBasis,
     PayRules,
     PreferencePoints,
+    PrivacyRules,
     QualificationRule,
     QualificationRules,
+    RetentionAction,
     SliceRules,
     TiePolicy,
     WorkRules,
@@ -35,7 +37,7 @@ class StudyState(models.TextChoices):
     CLOSED = "closed", "Closed"
 
 
-class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, PayRules):
+class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, PayRules, PrivacyRules):
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
     dataset_version = models.PositiveIntegerField(
         null=True,
@@ -54,6 +56,9 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     guidelines = models.TextField(blank=True, help_text="Markdown.")
     guidelines_version = models.PositiveIntegerField(default=1, editable=False)
     is_simulated = models.BooleanField(default=False, help_text="Its labels come from simulated annotators.")
+    closed_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When it was closed: retention counts from then."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     # What the person may do whom it was fetched for; none where it was fetched for nobody.
@@ -73,6 +78,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
                     ("pay_basis", PayBasis, "study_pay_basis_known"),
                     ("preference_points", PreferencePoints, "study_preference_points_known"),
                     ("evidence", EvidenceRule, "study_evidence_known"),
+                    ("retention_action", RetentionAction, "study_retention_action_known"),
                 ]
             ),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="study_overlap_positive"),

@@ -29,6 +29,7 @@ from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.datasets import scales_of
 from annotation.selectors.item_reports import reported_open
+from annotation.selectors.privacy import erasure_requests_open
 from annotation.selectors.shown import parts_count
 from metaeval.stats import rank_agreement_contributions
 
@@ -312,7 +313,7 @@ def marks_of(place: StudyItem, order: Sequence[int]) -> MarksOfItem:
 def waiting_counts(study: Study) -> dict[str, int | None]:
     """How much waits for somebody, for the tabs of a study; None where it would take too long to say.
 
-    Four queries where the labels are not new.
+    Five queries where the labels are not new.
     """
     return counted(study_key(study, "waiting"), lambda: _waiting_counts(study))
 
@@ -320,4 +321,8 @@ def waiting_counts(study: Study) -> dict[str, int | None]:
 def _waiting_counts(study: Study) -> dict[str, int | None]:
     stamp = label_stamp(study)
     disputed = queue_of(study, stamp).left if stamp.counted <= MANY_LABELS else None
-    return {"disputed": disputed, "reports": reported_open(study)}
+    return {
+        "disputed": disputed,
+        "reports": reported_open(study),
+        "erasures": erasure_requests_open(study).count(),
+    }

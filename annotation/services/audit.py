@@ -6,7 +6,6 @@ admin, the API, a command. What changes rows by a statement of its own calls `au
 Secrets are never among the fields: of a password or a token the log says that it changed.
 """
 
-import ipaddress
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,13 +35,13 @@ from annotation.models import (
 )
 from annotation.services.study_rules import RULES
 from web.acting import current_request
-from web.throttling import client_address
+from web.throttling import client_network
+from web.throttling import network_of as network_of
 
 _HELD = "_audited_before"
 MOST_TEXT = 2_000
 """Characters of a text in the log; guidelines have versions of their own."""
 HIDDEN = "changed"
-NETWORK = {4: 24, 6: 48}
 
 
 def audit(
@@ -76,30 +75,13 @@ def audit(
         actor=person.get_username() if person else "",
         actor_key=person.pk if person else None,
         via=_via(),
-        network=""
-        if request is None or "REMOTE_ADDR" not in request.META
-        else network_of(client_address(request)),
+        network="" if request is None else client_network(request),
         action=action,
         subject=(_name(subject) if is_row else str(subject))[:200],  # type: ignore[arg-type]
         subject_key=str(subject.pk)[:40] if isinstance(subject, Model) else "",
         before=None if before is None else _plain(before),
         after=None if after is None else _plain(after),
     )
-
-
-def network_of(address: str) -> str:
-    """The network that a client's address is in, which says less than the address: /24 of IPv4, /48 of IPv6.
-
-    Examples
-    --------
-    >>> network_of("203.0.113.77"), network_of("2001:db8:1:2::3"), network_of("")
-    ('203.0.113.0/24', '2001:db8:1::/48', '')
-    """
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return ""
-    return str(ipaddress.ip_network((parsed, NETWORK[parsed.version]), strict=False))
 
 
 def _via() -> str:

@@ -5,7 +5,6 @@ twice.
 import secrets
 from collections.abc import Mapping
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from annotation.models import (
     Annotator,
     Assignment,
     AssignmentState,
+    ConsentEvent,
     Enrollment,
     Invitation,
     PlatformLink,
@@ -30,6 +30,7 @@ from annotation.models import (
 )
 from annotation.selectors.steps import attempts_get, steps_of
 from annotation.services.claims import Overtaken, transaction_retried
+from annotation.services.consent import consent_fingerprint, consent_record, consent_text_keep
 
 SOURCE = "invitation"
 # Without letters and digits that are mistaken for each other when a code is read aloud or typed.
@@ -43,10 +44,6 @@ def code_make() -> str:
     """A completion code: ten characters out of thirty, 49 bits, in two groups."""
     characters = "".join(secrets.choice(CODE_ALPHABET) for _ in range(10))
     return f"TS-{characters[:5]}-{characters[5:]}"
-
-
-def consent_fingerprint(study: Study) -> str:
-    return sha256(study.consent.encode()).hexdigest()
 
 
 def stage_next(enrollment: Enrollment, *, now: datetime) -> str:
@@ -184,11 +181,13 @@ def consent_give(
     if fingerprint is not None and fingerprint != consent_fingerprint(study):
         return False
     if enrollment.stage == Stage.CONSENT:
-        Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.CONSENT).update(
-            stage=stage_next(enrollment, now=now),
-            consented_at=now,
-            consent_sha256=consent_fingerprint(study),
-        )
+        with transaction.atomic():
+            text = consent_text_keep(study)
+            given = Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.CONSENT).update(
+                stage=stage_next(enrollment, now=now), consented_at=now, consent_sha256=text.sha256
+            )
+            if given:
+                consent_record(enrollment=enrollment, event=ConsentEvent.GIVEN, text=text, now=now)
     return True
 
 
@@ -199,7 +198,10 @@ def enrollment_decline(*, enrollment: Enrollment) -> None:
     early = [Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING]
     # Who is suspended would come in anew.
     rows = Enrollment.objects.filter(pk=enrollment.pk, stage__in=early, suspended_at=None)
-    rows.update(stage=Stage.DECLINED)
+    with transaction.atomic():
+        if rows.update(stage=Stage.DECLINED) and enrollment.study.consent:
+            text = consent_text_keep(enrollment.study)
+            consent_record(enrollment=enrollment, event=ConsentEvent.DECLINED, text=text)
 
 
 def guidelines_acknowledge(

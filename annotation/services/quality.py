@@ -8,11 +8,10 @@ services, or one of them and a submit, never wait for each other in a circle. A 
 again when the database ends such a wait.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Case, F, IntegerField, Q, When
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -31,9 +30,9 @@ from annotation.models import (
 from annotation.services.audit import audit
 from annotation.services.claims import Overtaken, transaction_retried
 from annotation.services.leases import leases_release
+from annotation.services.places import AT_ONCE, enrollments_locked, places_change, places_locked
 from web.batches import batched
 
-AT_ONCE = 500  # primary keys in one statement
 KEPT, WITHDRAWN = "kept", "withdrawn"
 
 
@@ -59,7 +58,7 @@ def enrollment_suspend(
     def suspend() -> bool:
         rows = _labels_locked(enrollment, since=since) if set_aside else {}
         leases_release(enrollment=enrollment)
-        person = _enrollments_locked(enrollment, cursors=bool(rows))
+        person = enrollments_locked(enrollment, cursors=bool(rows))
         if _done(person, nonce) or (person.suspended_at is not None and not rows and not held):
             return False
         _nothing_came_between(person, rows if set_aside else None, since)
@@ -95,7 +94,7 @@ def enrollment_restore(
 
     def restore() -> bool:
         rows = _labels_locked(enrollment, set_aside=True) if take_back else {}
-        person = _enrollments_locked(enrollment)
+        person = enrollments_locked(enrollment)
         if _done(person, nonce) or person.suspended_at is None:
             return False
         n_labels = _take_back(person, rows) if rows else 0
@@ -120,7 +119,7 @@ def labels_set_aside(
 
     def put_aside() -> int:
         rows = _labels_locked(enrollment, since=since)
-        person = _enrollments_locked(enrollment, cursors=bool(rows))
+        person = enrollments_locked(enrollment, cursors=bool(rows))
         if not rows or _done(person, nonce):
             return 0
         n_labels = _set_aside(person, rows)
@@ -138,7 +137,7 @@ def labels_take_back(*, enrollment: Enrollment, by: User | None, reason: str = "
 
     def take() -> int:
         rows = _labels_locked(enrollment, set_aside=True)
-        person = _enrollments_locked(enrollment)
+        person = enrollments_locked(enrollment)
         if not rows or _done(person, nonce):
             return 0
         n_labels = _take_back(person, rows)
@@ -160,7 +159,7 @@ def _labels_locked(
     list(mine.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     rows = _labels_of(enrollment, set_aside=set_aside, since=since)
     opened = mine.filter(state=AssignmentState.OPEN).values_list("study_item_id", flat=True)
-    _study_items_locked(sorted({*rows.values(), *opened}))
+    places_locked(sorted({*rows.values(), *opened}))
     return rows
 
 
@@ -181,27 +180,11 @@ def _nothing_came_between(person: Enrollment, rows: dict[int, int] | None, since
         raise Overtaken
 
 
-def _study_items_locked(pks: Sequence[int]) -> None:
-    for some in batched(pks, AT_ONCE):
-        places = StudyItem.objects.filter(pk__in=some)
-        list(places.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
-
-
-def _enrollments_locked(enrollment: Enrollment, *, cursors: bool = False) -> Enrollment:
-    """The person, locked; with `cursors`, all of the study who would not look back at places that reopen."""
-    wanted = Q(pk=enrollment.pk)
-    if cursors:
-        wanted |= Q(study_id=enrollment.study_id, cursor__isnull=False)
-    rows = Enrollment.objects.filter(wanted).select_for_update(no_key=True).order_by("pk")
-    list(rows.values_list("pk", flat=True))
-    return Enrollment.objects.get(pk=enrollment.pk)
-
-
 def _set_aside(person: Enrollment, rows: dict[int, int]) -> int:
     for some in batched(list(rows), AT_ONCE):
         # With what they superseded: an answer is set aside as a whole.
         Label.objects.filter(assignment__in=some).update(is_set_aside=True)
-    _places_change(list(rows.values()), -1)
+    places_change(list(rows.values()), -1)
     Enrollment.objects.filter(pk=person.pk).update(n_accepted=F("n_accepted") - len(rows))
     Enrollment.objects.filter(study_id=person.study_id, cursor__isnull=False).update(cursor=None)
     return len(rows)
@@ -218,20 +201,9 @@ def _take_back(person: Enrollment, rows: dict[int, int]) -> int:
         Label.objects.filter(assignment__in=some).update(is_set_aside=False)
     for some in batched(refilled, AT_ONCE):
         Label.objects.filter(assignment__in=some).update(is_set_aside=False, is_surplus=True)
-    _places_change([rows[assignment] for assignment in returning], +1)
+    places_change([rows[assignment] for assignment in returning], +1)
     Enrollment.objects.filter(pk=person.pk).update(n_accepted=F("n_accepted") + len(returning))
     return len(returning)
-
-
-def _places_change(pks: list[int], by: int) -> None:
-    """One label more or less in each place. What was withdrawn is not offered again: its overlap goes with it."""
-    overlap = Case(
-        When(withdrawn_at__isnull=False, then=F("overlap") + by),
-        default=F("overlap"),
-        output_field=IntegerField(),
-    )
-    for some in batched(sorted(pks), AT_ONCE):
-        StudyItem.objects.filter(pk__in=some).update(n_accepted=F("n_accepted") + by, overlap=overlap)
 
 
 def _done(person: Enrollment, nonce: str) -> bool:
@@ -274,7 +246,7 @@ def message_send(
 ) -> bool:
     """Show a text to a person until they have read it. False for a form sent twice."""
     with transaction.atomic():
-        person = _enrollments_locked(enrollment)
+        person = enrollments_locked(enrollment)
         if _done(person, nonce):
             return False
         _note(person, Action.MESSAGE, by, reason, text=text, nonce=nonce)

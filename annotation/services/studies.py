@@ -297,7 +297,9 @@ def _state_set(study: Study, *, to: StudyState, only_from: list[StudyState]) -> 
     changed = False
     for before in only_from:  # one at a time, so that the log has the state that the database had
         with transaction.atomic():
-            changed = bool(Study.objects.filter(pk=study.pk, state=before).update(state=to))
+            closed_at = timezone.now() if to == StudyState.CLOSED else None
+            standing = Study.objects.filter(pk=study.pk, state=before)
+            changed = bool(standing.update(state=to, closed_at=closed_at))
             if changed:
                 audit("study.changed", study, before={"state": before}, after={"state": to})
         if changed:

@@ -26,7 +26,9 @@ from annotation.selectors.datasets import datasets_of_criteria, scales_of
 from annotation.selectors.slices import study_slice
 
 # What a study is, rather than a rule of it.
-NOT_RULES = frozenset(["id", "dataset", "owner", "slug", "kind", "state", "guidelines_version", "created_at"])
+NOT_RULES = frozenset(
+    ["id", "dataset", "owner", "slug", "kind", "state", "guidelines_version", "created_at", "closed_at"]
+)
 RULES = frozenset(field.name for field in Study._meta.concrete_fields) - NOT_RULES
 # Changed later, labels before and after would not mean the same, or items are made from it already.
 FIXED_ONCE_OPEN = frozenset(

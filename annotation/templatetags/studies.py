@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.simple_tag(name="waiting_counts")
 def waiting_counts_tag(study: Study) -> dict[str, int | None]:
-    """How many items wait for an expert (`disputed`) and for a decision about reports (`reports`)."""
+    """How many items wait for an expert (`disputed`), and decisions about reports and requests for deletion."""
     return {} if study.state == StudyState.DRAFT else waiting_counts(study)

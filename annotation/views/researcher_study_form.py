@@ -35,6 +35,7 @@ FORM_SECTIONS = (
     ("s-entry", "Entry"),
     ("s-pay", "Pay"),
     ("s-deadline", "Deadline"),
+    ("s-privacy", "Privacy"),
 )
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from annotation.forms.passwords import LoginForm
 from annotation.models import User
-from web.throttling import address_of, any_too_often, client_address, too_many_requests
+from web.throttling import address_of, any_too_often, client_network, too_many_requests
 
 logger = logging.getLogger("annotation.security")
 
@@ -45,13 +45,13 @@ class Login(LoginView):
             ("login-address", address, LOGIN_RATE_PER_ADDRESS),
             ("login-name", f"{address} {_name_of(request)}", LOGIN_RATE_PER_NAME),
         ):
-            logger.warning("Too many logins as %r from %s", _name_of(request), client_address(request))
+            logger.warning("Too many logins as %r from %s", _name_of(request), client_network(request))
             return too_many_requests(request)
         return super().post(request, *args, **kwargs)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """Log who tried, without the password."""
-        logger.warning("Failed login as %r from %s", _name_of(self.request), client_address(self.request))
+        logger.warning("Failed login as %r from %s", _name_of(self.request), client_network(self.request))
         return super().form_invalid(form)
 
 

@@ -67,6 +67,7 @@ BODIES: dict[str, Any] = {
         "overlap": 3,
         "qualification_size": 0,
     },
+    "studies_one_annotators_one_erase_post": {"with_labels": False},
     "studies_one_change": {"overlap": 4, "guidelines": "Judge the answer, not its length."},
     "studies_one_copy_post": {"slug": "which-tea-2"},
     "studies_one_invitations_post": {"note": "colleagues", "max_annotators": 5},

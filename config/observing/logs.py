@@ -1,4 +1,4 @@
-"""Log lines: plain, or as one JSON object each. Neither has query strings or mail addresses in it.
+"""Log lines: plain, or as one JSON object each. Neither has query strings, mail addresses or clients' addresses in it.
 
 A JSON line has `time` (UTC, ISO 8601), `level`, `logger` and `message`; where they are known `request_id`, `user` (the
 primary key of the account), `task`, `task_id`, `worker`, `sweep`, `run`, `job`; and `error` with `type` and `trace`.
@@ -21,8 +21,26 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def scrubbed(text: str) -> str:
-    """The text without query strings, which hold tokens and platforms' ids of people, and without mail addresses."""
-    return _MAIL.sub("(address)", _QUERY.sub("?…", text))
+    """The text without query strings, mail addresses and the client's address.
+
+    Query strings hold tokens, and what platforms call people.
+    """
+    return _without_client(_MAIL.sub("(address)", _QUERY.sub("?…", text)))
+
+
+def _without_client(text: str) -> str:
+    """The text with the client's network in place of its address, whichever library wrote it."""
+    # Logging is set up before the applications are.
+    from web.acting import current_request
+    from web.throttling import client_address, client_network
+
+    request = current_request()
+    if request is None or "REMOTE_ADDR" not in request.META:
+        return text
+    for address in {client_address(request), str(request.META["REMOTE_ADDR"])} - {""}:
+        if address in text:
+            text = text.replace(address, client_network(request) or "(address)")
+    return text
 
 
 class PlainFormatter(logging.Formatter):

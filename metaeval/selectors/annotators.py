@@ -28,15 +28,18 @@ def labels_counted(
     return labels.order_by("item__position", "item_id", "pk")
 
 
-def annotators_linked(report: Report, content: ReportContent, reader: User | None) -> dict[int, str]:
+def annotators_linked(
+    report: Report, content: ReportContent, reader: User | None, *, n_erased: int
+) -> dict[int, str]:
     """By their number in a report the pseudonyms of its annotators.
 
     Empty where the labels that this person sees are no longer those of the report: a number may then be
-    another annotator's. Also for a report on a part of a dataset, and without labels. A query, and one for what is
+    another annotator's. So it is where people were erased since (`erasures_since`): nobody may learn who has
+    another number now. Also for a report on a part of a dataset, and without labels. A query, and one for what is
     not known yet.
     """
     people = content.people
-    if not people.annotators or "part" in (content.sweep or {}):
+    if n_erased or not people.annotators or "part" in (content.sweep or {}):
         return {}
     labels = labels_counted(report.dataset, content.kind, report.study, reader)
     now = labels.order_by().aggregate(n=Count("pk"), latest=Max("created_at"))

@@ -17,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
 from annotation.selectors.overview import reader_of
+from annotation.selectors.privacy import erasures_since
 from metaeval.forms import ReportForm
 from metaeval.models import JobState, Report
 from metaeval.pictures.picture import Picture
@@ -177,6 +178,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
     content = report_of(report.content)
     context = context_of(content)
+    n_erased = erasures_since(report.dataset, report.study, report.created_at)
     context |= {
         "report": report,
         "pictures": pictures_shown(
@@ -184,7 +186,8 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
             report_pictures(content, report_items_behind(report, content)),
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
-        "body": _body(request, report, context),
+        "n_erased": n_erased,
+        "body": _body(request, report, context, n_erased),
         "section": "reports",
         "loop": LoopPlace(report.dataset.name, "report"),
         "suffixes": formats_here().items(),
@@ -193,12 +196,12 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/report_detail.html", context)
 
 
-def _body(request: ResearcherRequest, report: Report, context: dict[str, Any]) -> SafeString:
+def _body(request: ResearcherRequest, report: Report, context: dict[str, Any], n_erased: int) -> SafeString:
     """Figures and methods, which are most of the page: rendered once a process for all who may see the same labels."""
     study = "" if report.study is None else report.study.slug
     stored = sha256(json.dumps(report.content).encode("ascii")).hexdigest()
     content: ReportContent = context["content"]
-    names = annotators_linked(report, content, reader_of(request.user))
+    names = annotators_linked(report, content, reader_of(request.user), n_erased=n_erased)
 
     def rendered() -> SafeString:
         annotators = [(row, names.get(row.number, "")) for row in content.people.annotators]

@@ -95,6 +95,7 @@ def admin_stops() -> Iterator[Stop]:
     prompt = prompt_save(kind="pairwise", name="vanilla", source=text, based_on="vanilla.v1", notes="Why.")
     worker_started(name="celery@host-1", queues=["http", "gpu"], n_processes=2)
     yield Stop("status", reverse("status"))
+    yield Stop("privacy-record", reverse("privacy-record"))
     for model in ("sweep", "judge", "endpoint", "prompttext"):
         yield stop(f"{model}_changelist")
         yield stop(f"{model}_add")

@@ -29,6 +29,8 @@ from annotation.models import (
 )
 from annotation.selectors.steps import question_next, training_next
 from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.enrollment import consent_give
+from annotation.services.erasure_requests import erasure_ask
 from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
@@ -83,6 +85,14 @@ NO_PAGES = {
     "annotation:hook": "for platforms, answers a word",
     "annotation:account-sign-out": "takes, leads to signing in",
     "annotation:account-join": "takes, leads to the study",
+    "annotation:account-data": "a file",
+    "annotation:account-delete": "takes, leads to a page that says so",
+    "annotation:own-data-file": "a file",
+    "annotation:own-data-delete": "takes; shown by `own-data`",
+    "annotation:study-privacy-file": "a file",
+    "annotation:study-privacy-act": "takes; shown by `study-privacy` when something is wrong",
+    "privacy-record": "for administrators: in `admin_pages`",
+    "privacy-record-file": "a file",
     "annotation:entry-link": "takes; shown by `study-entry` when something is wrong",
     "annotation:entry-state": "takes, leads back",
     "annotation:entry-reconcile": "answers a file: in `test_entry`",
@@ -355,6 +365,13 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
     yield Stop("offline", at("offline", ahead.slug), enrollment_make(study=ahead))
     for name in ("answers", "own-work", "rest", "changes", "guidelines", "reading", "link", "finish"):
         yield Stop(name, at(name, study.slug), person)
+    newcomer = enrollment_make(study=study_make(pairs=1, retention_days=30), stage=Stage.CONSENT)
+    yield Stop("consent-promises", at("place", newcomer.study.slug), newcomer)
+    consent_give(enrollment=newcomer)
+    yield Stop("own-data", at("own-data", newcomer.study.slug), newcomer)
+    erasure_ask(enrollment=newcomer)
+    yield Stop("own-data-asked", at("own-data", newcomer.study.slug), newcomer)
+    yield Stop("data-deleted", at("data-deleted"))
 
 
 def door_stops() -> Iterator[Stop]:
@@ -657,6 +674,11 @@ def staff_stops(owner: User) -> Iterator[Stop]:
         yield Stop(f"edit-{one.slug}", at("study-edit", one.slug))
     for name in ("guidelines", "people", "item-reports", "pay", "entry"):
         yield Stop(f"study-{name}", at(f"study-{name}", slug))
+    asking = Enrollment.objects.filter(study=study).select_related("study", "annotator").order_by("pk")[:2]
+    for person in asking:
+        erasure_ask(enrollment=person)
+    yield Stop("study-privacy", f"{at('study-privacy', slug)}?person={asking[0].pseudonym}")
+    yield Stop("study-privacy-empty", at("study-privacy", ended.slug))
     for person in Enrollment.objects.filter(study=study).select_related("annotator").order_by("-pk")[:2]:
         yield Stop(f"person-{person.stage}", at("study-person", slug, person.pseudonym))
         yield Stop("bonus", at("study-bonus", slug, person.pseudonym))

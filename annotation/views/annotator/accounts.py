@@ -39,7 +39,7 @@ from annotation.views.annotator.device import device_keep, device_of, device_rea
 from annotation.views.annotator.entry import enrollment_held, refuse
 from annotation.views.annotator.languages import language_join
 from web.languages import language_chosen, language_use
-from web.throttling import address_of, client_address, too_often
+from web.throttling import address_of, client_network, too_often
 
 logger = logging.getLogger("annotation.security")
 
@@ -126,7 +126,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         account = account_sign_in(**form.cleaned_data)
         if account is not None:
             return _enter(request, account)
-        logger.warning("Failed sign-in to an annotator's account from %s", client_address(request))
+        logger.warning("Failed sign-in to an annotator's account from %s", client_network(request))
         form.add_error(None, gettext(WRONG))
     status = 422 if form.is_bound else 200
     return render(request, "annotation/annotator/signin.html", {"form": form}, status=status)

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.kinds import kind_of
-from annotation.models import Enrollment, PayBasis, Stage, Study
+from annotation.models import Assignment, Enrollment, PayBasis, Stage, Study
 from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
@@ -48,8 +48,12 @@ def for_enrollment(view: View) -> View:
         study = enrollment.study
         language_use(request, enrollment.annotator.language, language_chosen(request), study.language)
         has_hidden = study.check_rate or study.repeat_rate
-        with caches_of(enrollment.pk if has_hidden else None):
-            return view(request, enrollment, *args, **kwargs)
+        try:
+            with caches_of(enrollment.pk if has_hidden else None):
+                return view(request, enrollment, *args, **kwargs)
+        except (Enrollment.DoesNotExist, Assignment.DoesNotExist):
+            # Their data was erased while this was under way.
+            return render(request, "annotation/annotator/unknown.html", status=404)
 
     return never_cache(wrapped)
 

@@ -31,8 +31,8 @@ from annotation.selectors.steps import (
     training_next,
 )
 from annotation.selectors.work import answers_given, texts_unread
+from annotation.services.consent import consent_fingerprint
 from annotation.services.enrollment import (
-    consent_fingerprint,
     consent_give,
     enrollment_decline,
     enrollment_finish,

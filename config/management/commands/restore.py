@@ -1,11 +1,20 @@
 """`manage.py restore`: the site as it was when a backup was made."""
 
 from argparse import ArgumentParser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
 
+from annotation.services.erasure_log import (
+    ErasureListError,
+    erasures_file,
+    erasures_file_complete,
+    erasures_read,
+)
+from annotation.services.erasures_again import erasures_apply
 from config.backup.archive import BackupFile
 from config.backup.keys import backup_keys
 from config.backup.restoring import RestoreOptions, backup_restore
@@ -48,7 +57,34 @@ class Command(BaseCommand):
             secret_to=options["secret_to"],
             ignore_sessions=options["ignore_sessions"],
         )
+        _list_complete()
         with refusals(), BackupFile(options["file"], backup_keys(options["key_file"])) as file:
             manifest, tables = backup_restore(file, site_database(), allowed, self.stdout.write)
         tables_say(self, tables)
         self.stdout.write(f"Restored the site of {manifest.created_at} (version {manifest.version}).")
+        self._erase_again()
+
+    def _erase_again(self) -> None:
+        place = erasures_file()
+        if not place.exists():
+            self.stdout.write(
+                f"There's no list of erasures at {place}. If people were erased since this backup, run apply_erasures "
+                "with a copy of their list."
+            )
+            return
+        try:
+            erasures_apply(list(erasures_read(place)), tell=self.stdout.write)
+        except ErasureListError as error:
+            raise CommandError(
+                f"The site is restored, but people who were erased since are in it again. {error} Correct it, then run "
+                "apply_erasures."
+            ) from None
+
+
+def _list_complete() -> None:
+    """Have in the list whom the database that is about to be replaced knows as erased, if it can still say so."""
+    try:
+        with suppress(DatabaseError):
+            erasures_file_complete()
+    finally:
+        connection.close()

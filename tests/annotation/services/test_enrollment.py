@@ -15,9 +15,9 @@ from annotation.domain.errors import (
 from annotation.models import Annotator, Assignment, Enrollment, QualificationAnswer, Stage, StudyState
 from annotation.selectors.steps import question_next
 from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.consent import consent_fingerprint
 from annotation.services.enrollment import (
     code_make,
-    consent_fingerprint,
     consent_give,
     enrollment_decline,
     enrollment_finish,

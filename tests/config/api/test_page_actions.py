@@ -14,6 +14,7 @@ BY_API = {
     "annotation:study-items": "studies_one_items_post",
     "annotation:study-move-on": "studies_one_version_post",
     "annotation:study-copy": "studies_one_copy_post",
+    "annotation:study-privacy-act": "studies_one_annotators_one_erase_post",
     "annotation:study-state": "studies_one_open_post",
     "annotation:study-share": "studies_one_access_post",
     "annotation:study-access-act": "studies_one_access_one_change",
@@ -81,6 +82,7 @@ ONLY_ON_PAGES = {
                 "assignment",
             ),
             *("draft", "ahead", "skip", "report", "link", "rest", "message", "reading", "finish", "language"),
+            "own-data-delete",
         )
     },
     "Decisions about annotators": {"annotation:study-person-act", "annotation:study-bonus"},

@@ -19,7 +19,7 @@ from annotation.models import (
 )
 from annotation.selectors.steps import question_next, training_next
 from annotation.services.assignments import assignment_claim, assignment_submit
-from annotation.services.enrollment import consent_fingerprint
+from annotation.services.consent import consent_fingerprint
 from annotation.services.qualification import qualification_answer
 from tests.annotation.cast import text_of
 from tests.annotation.factories import dataset_make, enrollment_make, study_make

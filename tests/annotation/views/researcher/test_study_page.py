@@ -98,7 +98,7 @@ class TestPage:
             counts.append(len(context))
             labels_make(study, [[1, 2], [1, 1], [2, 2]])
             invitation_make(study=study)
-        assert counts[0] == counts[1] == 17
+        assert counts[0] == counts[1] == 18
 
 
 class TestLive:
