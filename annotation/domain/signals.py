@@ -1,7 +1,7 @@
 """What a browser summarizes of how one answer was given: counts and medians, never keys, texts or a sequence of times.
 
-The summary comes from a machine that isn't ours. What doesn't fit is brought into its range or left out, and is no error:
-it's a help to those who look at the work, never a reason to refuse an answer. Nothing here judges a person.
+The summary comes from a machine that isn't ours. What doesn't fit is brought into its range or left out, and is no
+error: it's a help to those who look at the work, never a reason to refuse an answer. Nothing here judges a person.
 """
 
 import json

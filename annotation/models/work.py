@@ -182,7 +182,9 @@ class AnswerSignals(models.Model):
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="signals")
-    first_ms = models.PositiveIntegerField(null=True, help_text="Until the first key, press or turn of the wheel.")
+    first_ms = models.PositiveIntegerField(
+        null=True, help_text="Until the first key, press or turn of the wheel."
+    )
     hidden = models.PositiveIntegerField(null=True, help_text="How often the page was hidden.")
     hidden_ms = models.PositiveIntegerField(null=True)
     pointer = models.PositiveIntegerField(null=True, help_text="Events of a mouse or pen.")

@@ -19,7 +19,18 @@ def test_a_summary_is_read_as_it_is():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "nonsense", "[]", "3", "null", "{", "[" * 700, "{" + " " * MAX_TEXT + "}", '{"a": 1} x', '"\\ud800"'],
+    [
+        "",
+        "nonsense",
+        "[]",
+        "3",
+        "null",
+        "{",
+        "[" * 700,
+        "{" + " " * MAX_TEXT + "}",
+        '{"a": 1} x',
+        '"\\ud800"',
+    ],
 )
 def test_what_is_no_summary_is_none(text):
     assert signals_read(text) is None

@@ -13,7 +13,15 @@ from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.visits import client_of, url
 
 pytestmark = pytest.mark.django_db
-SENT = {"first_ms": 900, "hidden": 1, "hidden_ms": 4000, "pointer": 40, "keys": 3, "scrolled": 80, "untrusted": 0}
+SENT = {
+    "first_ms": 900,
+    "hidden": 1,
+    "hidden_ms": 4000,
+    "pointer": 40,
+    "keys": 3,
+    "scrolled": 80,
+    "untrusted": 0,
+}
 HTMX = {"HX-Request": "true"}
 
 
@@ -35,7 +43,9 @@ class TestStored:
         assert Label.objects.count() == 1
         assert not AnswerSignals.objects.exists()
 
-    @pytest.mark.parametrize("sent", ["nonsense", "[" * 5000, '{"keys": "many"}', '{"keys": -1e999}', "\x00{}"])
+    @pytest.mark.parametrize(
+        "sent", ["nonsense", "[" * 5000, '{"keys": "many"}', '{"keys": -1e999}', "\x00{}"]
+    )
     def test_nonsense_loses_no_answer(self, browser, lease, sent):
         assert post(browser, lease, signals=sent).status_code == 200
         assert Label.objects.count() == 1
@@ -124,7 +134,9 @@ class TestMachineText:
     def test_it_is_there_once_and_hidden_from_people(self, page, study):
         found = re.findall(r"<div[^>]*data-machine-text>.*?</div>", page, re.DOTALL)
         assert len(found) == 1
-        assert found[0].startswith('<div class="visually-hidden" aria-hidden="true" lang="en" dir="ltr" translate="no"')
+        assert found[0].startswith(
+            '<div class="visually-hidden" aria-hidden="true" lang="en" dir="ltr" translate="no"'
+        )
         assert 'tabindex="-1"' in found[0]
         assert page.count(study.reader_word) == 1
 
