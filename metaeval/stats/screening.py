@@ -20,7 +20,7 @@ _NORMAL = 1.482602218505602
 _EFFICIENCY = 0.3675
 # What is tried for the usual share, its correlation within a person, and the share of unusual people.
 _SHARES = (1e-4, 1 - 1e-4)
-_CORRELATIONS = (0.01, 0.7)
+_CORRELATIONS = (0.01, 0.35)
 _UNUSUAL = (1e-4, 0.3)
 TOO_FEW = "no test: fewer than six others are known"
 NO_SPREAD = "no test: the others don't differ from each other"
@@ -119,7 +119,8 @@ def excess_p_values(events: ArrayLike, trials: ArrayLike) -> Floats:
     Notes
     -----
     The share ``m`` of the usual part lies within [0.0001, 0.9999], and its correlation within a unit ``r`` within
-    [0.01, 0.7]: people are never quite alike, so no binomial is fitted. The parameters of the beta distribution are
+    [0.01, 0.35]: people are never quite alike, so no binomial is fitted, and usual people aren't of two kinds, those
+    with no event and those with nothing else. The parameters of the beta distribution are
     ``m (1 - r) / r`` and ``(1 - m) (1 - r) / r``.
 
     References

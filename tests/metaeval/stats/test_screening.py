@@ -1,4 +1,4 @@
-"""Units that differ from what is usual: by hand, against naive oracles, what never changes them, and what has no answer."""
+"""Units that differ from what is usual: by hand, against naive oracles, invariants, degenerate input."""
 
 import math
 
@@ -25,7 +25,7 @@ _values = st.lists(st.integers(-50, 50), min_size=7, max_size=15).map(
 
 class TestOutliers:
     def test_by_hand(self):
-        # The others of 60 are 10 to 16: median 13, deviations 3 2 1 0 1 2 3, their median 2, over which 47 / 2.9652 / 1.1065.
+        # The others of 60 are 10 to 16: their median is 13, the deviations 3 2 1 0 1 2 3, of which the median is 2.
         found = outlier_p_values([10, 11, 12, 13, 14, 15, 16, 60])
         distance = 47 / (2 * 1.482602218505602 * math.sqrt(1 + math.pi / 14))
         assert found[-1] == pytest.approx(2 * scipy_stats.t.sf(distance, 0.3675 * 6))
@@ -99,7 +99,7 @@ class TestExcess:
         counts = np.array([events.count(each) for each in sorted(set(events))], dtype=float)
         first, second = screening._usual(pairs, np.full(len(pairs), 10.0), counts)
         correlation, share = 1 / (1 + first + second), first / (first + second)
-        assert 0.0099 < correlation < 0.701
+        assert 0.0099 < correlation < 0.351
         best = max(
             _likelihood(events, trials, share, correlation, unusual)
             for unusual in np.linspace(0.0001, 0.3, 61)
@@ -107,7 +107,7 @@ class TestExcess:
         grid = max(
             _likelihood(events, trials, m, r, unusual)
             for m in np.linspace(0.02, 0.98, 9)
-            for r in (0.01, 0.05, 0.2, 0.5)
+            for r in (0.01, 0.05, 0.2, 0.35)
             for unusual in (0.0001, 0.1, 0.3)
         )
         assert best >= grid - 0.35  # a local optimum, at worst a little below
