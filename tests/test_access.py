@@ -173,6 +173,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:audit": read(ADMINISTRATOR),
     "annotation:audit-export": read(ADMINISTRATOR),
     "annotation:study-people": read(OWNER),
+    "annotation:study-reasons-to-look": read(OWNER),
     "annotation:study-person": read(OWNER),
     "annotation:study-person-act": take(OWNER),
     "annotation:study-adjudicate": read(OWNER),
