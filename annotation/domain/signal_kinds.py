@@ -59,8 +59,8 @@ KINDS = {
         SignalKind(
             "keyless",
             "Text without keys",
-            "Dictation, word prediction of a phone's keyboard, input methods, autofill and spelling extensions put "
-            "text in without a key.",
+            "Dictation, input methods, autofill and spelling extensions put text in without a key. Answers on a touch "
+            "screen aren't counted, since a phone's keyboard predicts words.",
         ),
         SignalKind(
             "rhythm",
@@ -75,7 +75,8 @@ KINDS = {
         SignalKind(
             "unseen",
             "Text that never came into view",
-            "A screen reader reads without scrolling. Print and reading modes show the text elsewhere.",
+            "Print and reading modes show the text elsewhere. Answers without a pointer or a finger aren't counted, "
+            "since a screen reader reads without scrolling.",
         ),
         SignalKind(
             "untrusted",

@@ -33,8 +33,9 @@ GAPS_FROM = 15
 
 @dataclass(frozen=True, slots=True)
 class SignalAnswer:
-    """One answer. `seconds` of active time and `words` of the item are NaN and 0 where unknown; `comment` and `pasted`
-    are characters; `signals` None where the browser sent none."""
+    """One answer. `seconds` (active, or by the server's clock) and `words` of the item are NaN and 0 where unknown;
+    `comment` and `pasted` are characters; `signals` is None where the browser sent none.
+    """
 
     annotator: int
     item: int
@@ -109,7 +110,8 @@ def _hidden(signals: Signals) -> bool | None:
 
 
 def _keyless(signals: Signals) -> bool | None:
-    if signals.keyless is None or (signals.typed or 0) < TEXT_FROM:
+    # A phone's keyboard predicts words, which come without keys: of text on a touch screen this says nothing.
+    if signals.keyless is None or (signals.typed or 0) < TEXT_FROM or signals.touch:
         return None
     return signals.keyless >= 0.8 * (signals.typed or 0)
 
@@ -125,6 +127,9 @@ def _untrusted(signals: Signals) -> bool | None:
 
 def _unseen(answer: SignalAnswer) -> bool | None:
     if answer.words < SCROLL_FROM or answer.signals is None or answer.signals.scrolled is None:
+        return None
+    # Screen readers read what isn't in view: without a pointer this says nothing.
+    if not answer.signals.pointer and not answer.signals.touch:
         return None
     return answer.signals.scrolled < 50
 

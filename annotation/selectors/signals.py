@@ -40,18 +40,21 @@ def signal_answers(study: Study) -> list[SignalAnswer]:
         .filter(study=study)
         .order_by("-pk")
         .values_list(
-            *("annotator_id", "item_id", "active_ms", "supersedes_id", "comment", "pasted_chars"),
+            *("annotator_id", "item_id", "active_ms", "wall_ms", "supersedes_id", "comment", "pasted_chars"),
             *(f"assignment__signals__{name}" for name in ("pk", *_COLUMNS)),
         )[:MOST]
     )
     words = _words_of(study)
     answers = []
-    for annotator, item, ms, earlier, comment, pasted, signals, *columns in rows.iterator(chunk_size=5_000):
+    for annotator, item, ms, wall, earlier, comment, pasted, signals, *columns in rows.iterator(
+        chunk_size=5_000
+    ):
         answers.append(
             SignalAnswer(
                 annotator=annotator,
                 item=item,
-                seconds=seconds_of(ms, earlier),
+                # Without scripts only the server's clock is known: no less than the active time.
+                seconds=seconds_of(wall if ms is None else ms, earlier),
                 words=words.get(item, 0),
                 comment=len(comment),
                 pasted=pasted,
