@@ -57,7 +57,7 @@ def _point_at(page: Any, selector: str) -> None:
     page.mouse.click(x, y)
 
 
-CHOICE, SUBMIT = "label[for=choice-a]", ".answer-bar button[type=submit]"
+CHOICE, SUBMIT = ".answer-bar label[for=choice-a]", ".answer-bar button[type=submit]"
 
 
 def _open_comment(page: Any) -> None:

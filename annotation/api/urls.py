@@ -31,6 +31,7 @@ urlpatterns = [
     path("studies/<slug:slug>/progress/", studies.StudyProgressView.as_view(), name="study_progress"),
     path("studies/<slug:slug>/items/", studies.StudyItemsView.as_view(), name="study_items"),
     path("studies/<slug:slug>/annotators/", studies.EnrollmentsView.as_view(), name="study_annotators"),
+    path("studies/<slug:slug>/reasons-to-look/", studies.ReasonsToLookView.as_view(), name="reasons_to_look"),
     path("studies/<slug:slug>/invitations/", studies.InvitationsView.as_view(), name="invitations"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<row:pk>/", webhooks.WebhookResource.as_view(), name="webhook"),

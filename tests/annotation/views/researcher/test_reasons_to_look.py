@@ -155,3 +155,33 @@ def test_words_are_those_of_the_item_and_a_change_keeps_the_first_signals(study)
     later = [each for each in signal_answers(study) if each.annotator == first.annotator_id][-1]
     assert np.isnan(later.seconds)
     assert later.signals.automated
+
+
+def test_the_file_of_people_has_counts_and_reasons(cast, study):
+    import csv
+    import io
+
+    page = client_of(cast.alice).get(url("people-export", "mine", "csv"))
+    text = b"".join(page.streaming_content).decode("utf-8-sig")
+    rows = {row["annotator"]: row for row in csv.DictReader(io.StringIO(text))}
+    odd = rows[odd_one(study).pseudonym]
+    assert (odd["answers_with_signals"], odd["still_answers"], odd["automated_answers"]) == ("10", "10", "10")
+    assert odd["reader_word_answers"] == "1"
+    assert {"still", "automated", "reader_word"} <= set(odd["reasons_to_look"].split("; "))
+    others = [row for name, row in rows.items() if name != odd["annotator"]]
+    assert [row["reasons_to_look"] for row in others] == [""] * (PEOPLE - 1)
+    assert {row["still_answers"] for row in others} == {"0"}
+
+
+def test_the_api_has_them_for_whom_may_see_the_study(cast, study):
+    from tests.annotation.api.test_resources import Caller
+
+    found = Caller(cast.alice)("GET", "studies/mine/reasons-to-look/")
+    assert (found["answers"], found["with_signals"]) == (90, 90)
+    (one,) = found["annotators"]
+    assert one["annotator"] == odd_one(study).pseudonym
+    reasons = {reason["signal"]: reason for reason in one["reasons"]}
+    assert reasons["automated"]["adjusted_p"] is None
+    assert reasons["still"]["adjusted_p"] <= 0.05
+    assert reasons["still"]["explanations"].startswith("Screen readers")
+    Caller(cast.bob)("GET", "studies/mine/reasons-to-look/", status=404)
