@@ -4,7 +4,7 @@ A study has people of all kinds, as common as their weights say, and three agent
 the same items; the reasons are those of the study's page (`annotation.selectors.signal_reasons`). "Caught" and
 "flagged" mean: at least one reason. Intervals are Wilson's, 95%, over people.
 
-What agents send is assumed, not measured: nobody knows how often a model does as a hidden text asks. What these figures
+What agents send is assumed, not measured: how often a model does as a hidden text asks is unknown. What these figures
 show is which signals a behaviour sets off, and how often people set them off, too. An agent that imitates a person in
 all that is counted isn't caught, and this bench says so.
 

@@ -205,7 +205,7 @@ def _human_delays(rng: Draws, item: Item, own: Mapping[str, float]) -> Given:
 
 
 FOLLOWS = 0.5
-"""How often a model does as the hidden text asks. Nobody knows; one that is trained to ignore such texts never does."""
+"""How often a model does as the hidden text asks: unknown, and never of one that is trained to ignore such texts."""
 SELECTS_ALL = 0.3
 """How often a person who copies an item copies the whole page."""
 

@@ -33,7 +33,7 @@ def machine_request(word: str, *, has_comment: bool) -> str:
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a text has the word, in whatever case.
+    """Whether a text has the word, in upper or lower case.
 
     Examples
     --------

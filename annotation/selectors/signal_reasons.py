@@ -22,7 +22,7 @@ from annotation.domain.signals import Signals
 from metaeval.stats import StatisticsWarning, adjust_p_values, excess_p_values, outlier_p_values
 
 LEVEL = 0.05
-READING_WPM = 1_500  # faster than anybody reads; words of skimming are about 700 a minute
+READING_WPM = 1_500  # silent reading is at about 240 words a minute, skimming at 450 to 700
 READ_FROM = 50  # words: shorter texts say nothing of reading
 SCROLL_FROM = 300
 TEXT_FROM = 20  # characters
@@ -79,7 +79,7 @@ class PersonSignals:
 
 @dataclass(frozen=True, slots=True)
 class StudySignals:
-    """Everybody's counts and reasons by primary key, and how many tests were made."""
+    """The counts and reasons of each person by primary key, and how many tests were made."""
 
     people: Mapping[int, PersonSignals]
     reasons: Mapping[int, tuple[Reason, ...]]
@@ -223,7 +223,7 @@ class _Person:
 
 
 def signals_compute(answers: Sequence[SignalAnswer]) -> StudySignals:
-    """Everybody's counts, and the reasons to look at some of them."""
+    """The counts of each person, and the reasons to look at some of them."""
     mine: dict[int, list[SignalAnswer]] = defaultdict(list)
     for answer in answers:
         mine[answer.annotator].append(answer)

@@ -20,7 +20,7 @@ _COLUMNS = (*NUMBERS, *FLAGS)
 
 
 def signals_of(study: Study) -> StudySignals:
-    """Everybody's signals and reasons. One query where they're known, four where there are new labels."""
+    """The signals and reasons of each person. One query where they're known, four where there are new labels."""
     key = f"signals:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{study.machine_text}:{label_stamp(study)}"
     known: StudySignals | None = cache.get(key)
     if known is None:

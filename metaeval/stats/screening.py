@@ -147,7 +147,7 @@ def excess_p_values(events: ArrayLike, trials: ArrayLike) -> Floats:
     if known.sum() <= _FEWEST:
         warn(f"excess_p_values: {TOO_FEW}")
         return result
-    # The same numbers in the same order, whatever the order of the units.
+    # The same numbers in the same order, so that the order of the units changes nothing.
     pairs, place, counts = np.unique(
         np.stack([array[known], whole[known]], axis=1), axis=0, return_inverse=True, return_counts=True
     )

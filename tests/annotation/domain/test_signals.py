@@ -87,7 +87,7 @@ _json = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*NUMBERS, "automated", "other"]), _json))
-def test_whatever_is_sent_fits_the_table(sent):
+def test_all_that_is_sent_fits_the_table(sent):
     found = signals_read(json.dumps(sent))
     if found is None:
         assert len(json.dumps(sent)) > MAX_TEXT

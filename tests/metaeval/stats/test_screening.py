@@ -145,7 +145,7 @@ class TestExcess:
     def test_nobody_has_any(self):
         assert excess_p_values([0] * 9, [10] * 9).tolist() == [1.0] * 9
 
-    def test_everybody_has_all(self):
+    def test_all_have_all(self):
         assert (excess_p_values([10] * 9, [10] * 9) > 0.5).all()
 
     @pytest.mark.parametrize(
