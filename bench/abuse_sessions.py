@@ -1,7 +1,8 @@
 """One real session of each kind of `bench.abuse_kinds`: a person's or an agent's hands on the real pages, in Chromium.
 
 The site runs as in earnest (granian, PostgreSQL). What the browser summarized is read from the database and held
-against what the kind expects. No model is asked: the one that "reads" the page does as the hidden text asks, as a model may.
+against what the kind expects. No model is asked: the one that "reads" the page does as the hidden text asks, as a
+model may.
 """
 
 from __future__ import annotations

@@ -172,7 +172,18 @@ def _usual(events: Floats, trials: Floats, counts: Floats) -> tuple[float, float
         special.logit(np.array([np.clip(share, 1e-3, 1 - 1e-3), correlation, 0.05]))
         for share, correlation in ((rates[: max(1, 3 * len(rates) // 4)].mean(), 0.05), (rates.mean(), 0.3))
     ]
-    found = [optimize.minimize(loss, start, method="L-BFGS-B", bounds=limits) for start in starts]
+    # Without BLAS, whose threads take longer to begin than three parameters to fit.
+    options = {"xatol": 1e-4, "fatol": 1e-7, "maxiter": 400}
+    found = [
+        optimize.minimize(
+            loss,
+            np.clip(start, *zip(*limits, strict=True)),
+            method="Nelder-Mead",
+            bounds=limits,
+            options=options,
+        )
+        for start in starts
+    ]
     share, correlation, _ = special.expit(min(found, key=lambda each: float(each.fun)).x)
     return _beta(share, correlation)
 
