@@ -159,7 +159,9 @@ def excess_p_values(events: ArrayLike, trials: ArrayLike) -> Floats:
 
 def _usual(events: Floats, trials: Floats, counts: Floats) -> tuple[float, float]:
     """The parameters of the beta distribution that most units have."""
-    limits = [tuple(special.logit(np.array(each)).tolist()) for each in (_SHARES, _CORRELATIONS, _UNUSUAL)]
+    lows, highs = (
+        special.logit(np.array(ends)) for ends in zip(_SHARES, _CORRELATIONS, _UNUSUAL, strict=True)
+    )
     uniform = -np.log1p(trials)
 
     def loss(given: Floats) -> float:
@@ -173,14 +175,13 @@ def _usual(events: Floats, trials: Floats, counts: Floats) -> tuple[float, float
         for share, correlation in ((rates[: max(1, 3 * len(rates) // 4)].mean(), 0.05), (rates.mean(), 0.3))
     ]
     # Without BLAS, whose threads take longer to begin than three parameters to fit.
-    options = {"xatol": 1e-4, "fatol": 1e-7, "maxiter": 400}
     found = [
         optimize.minimize(
             loss,
-            np.clip(start, *zip(*limits, strict=True)),
+            np.clip(start, lows, highs),
             method="Nelder-Mead",
-            bounds=limits,
-            options=options,
+            bounds=optimize.Bounds(lows, highs),
+            options={"xatol": 1e-4, "fatol": 1e-7, "maxiter": 400},
         )
         for start in starts
     ]
