@@ -328,6 +328,7 @@ EXPECTED: dict[str, Row] = {
     "api:study_progress": {"GET": OF_STUDY_WITH_TOKEN},
     "api:study_items": take(OF_STUDY_WITH_TOKEN),
     "api:study_annotators": {"GET": OF_STUDY_WITH_TOKEN},
+    "api:reasons_to_look": {"GET": OF_STUDY_WITH_TOKEN},
     "api:notes": {"GET": OF_DATASET_WITH_TOKEN} | take(OF_DATASET_WITH_TOKEN),
     "api:note": {"PATCH": ASKED_WITH_TOKEN, "DELETE": ASKED_WITH_TOKEN},
     "api:exports": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),

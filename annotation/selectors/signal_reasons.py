@@ -48,7 +48,7 @@ class SignalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReasonToLook:
     """One reason to look. `adjusted` is the adjusted p-value; None of what is no test."""
 
     kind: SignalKind
@@ -82,7 +82,7 @@ class StudySignals:
     """The counts and reasons of each person by primary key, and how many tests were made."""
 
     people: Mapping[int, PersonSignals]
-    reasons: Mapping[int, tuple[Reason, ...]]
+    reasons: Mapping[int, tuple[ReasonToLook, ...]]
     tests: int
     with_signals: int
     answers: int
@@ -230,7 +230,7 @@ def signals_compute(answers: Sequence[SignalAnswer]) -> StudySignals:
     usual = _usual_times(answers)
     people = {annotator: _Person(given, usual) for annotator, given in mine.items()}
     counts = {annotator: person.counts() for annotator, person in people.items()}
-    found: dict[int, list[Reason]] = {annotator: _facts(each) for annotator, each in counts.items()}
+    found: dict[int, list[ReasonToLook]] = {annotator: _facts(each) for annotator, each in counts.items()}
     tests = _tests(people)
     everything = np.array([p for row in tests.values() for p in row])
     adjusted = adjust_p_values(everything, method="benjamini_hochberg") if len(everything) else everything
@@ -238,7 +238,7 @@ def signals_compute(answers: Sequence[SignalAnswer]) -> StudySignals:
         for annotator, p_value in zip(people, row, strict=True):
             if p_value <= LEVEL:
                 evidence = _evidence_of(key, annotator, people)
-                found[annotator].append(Reason(KINDS[key], evidence, float(p_value)))
+                found[annotator].append(ReasonToLook(KINDS[key], evidence, float(p_value)))
     return StudySignals(
         people=counts,
         reasons={annotator: tuple(each) for annotator, each in found.items() if each},
@@ -284,7 +284,7 @@ def _tests(people: Mapping[int, _Person]) -> dict[str, np.ndarray]:
     return found
 
 
-def _facts(counts: PersonSignals) -> list[Reason]:
+def _facts(counts: PersonSignals) -> list[ReasonToLook]:
     """What is no test: there is nothing to compare."""
     said = {
         "reader_word": (
@@ -295,7 +295,7 @@ def _facts(counts: PersonSignals) -> list[Reason]:
         "automated": (counts.automated, "come from a browser that says it’s driven by a program"),
     }
     return [
-        Reason(
+        ReasonToLook(
             KINDS[key],
             f"{n:,} of {counts.answers:,} {'answer' if counts.answers == 1 else 'answers'} {words}.",
         )

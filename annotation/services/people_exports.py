@@ -13,7 +13,7 @@ from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Enrollment, QualificationAttempt, Study
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.pay import PayReport, PayRow
-from annotation.selectors.signal_reasons import PersonSignals, Reason
+from annotation.selectors.signal_reasons import PersonSignals, ReasonToLook
 from annotation.selectors.signals import signals_of
 from annotation.services.exports import utc_text
 from web.tables import ColumnType, ExportTable, TableColumn
@@ -27,7 +27,7 @@ class _Person(NamedTuple):
     """Those that were finished; figures are of the last."""
     signals: PersonSignals | None
     """None without an answer."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReasonToLook, ...]
 
 
 _Of = tuple[TableColumn, Callable[[Any], Any]]

@@ -151,13 +151,13 @@ def excess_p_values(events: ArrayLike, trials: ArrayLike) -> Floats:
     pairs, place, counts = np.unique(
         np.stack([array[known], whole[known]], axis=1), axis=0, return_inverse=True, return_counts=True
     )
-    first, second = _usual(pairs[:, 0], pairs[:, 1], counts.astype(np.float64))
-    tails = np.array([_tail(int(k), int(n), first, second) for k, n in pairs])
+    first, second = usual_beta(pairs[:, 0], pairs[:, 1], counts.astype(np.float64))
+    tails = np.array([beta_binomial_tail(int(k), int(n), first, second) for k, n in pairs])
     result[known] = tails[np.ravel(place)]
     return result
 
 
-def _usual(events: Floats, trials: Floats, counts: Floats) -> tuple[float, float]:
+def usual_beta(events: Floats, trials: Floats, counts: Floats) -> tuple[float, float]:
     """The parameters of the beta distribution that most units have."""
     lows, highs = (
         special.logit(np.array(ends)) for ends in zip(_SHARES, _CORRELATIONS, _UNUSUAL, strict=True)
@@ -202,7 +202,7 @@ def _log_chance(events: Floats, trials: Floats, first: float, second: float) -> 
     return chance
 
 
-def _tail(events: int, trials: int, first: float, second: float) -> float:
+def beta_binomial_tail(events: int, trials: int, first: float, second: float) -> float:
     """The chance of so many events or more."""
     counts = np.arange(events, trials + 1, dtype=np.float64)
     log_chances = _log_chance(counts, np.full(len(counts), float(trials)), first, second)

@@ -84,20 +84,22 @@ class TestOutliers:
 class TestExcess:
     def test_the_tail_by_hand(self):
         # Beta(1, 1) makes every number of events as likely: 3 or more of 4 have the chance 2 / 5.
-        assert screening._tail(3, 4, 1.0, 1.0) == pytest.approx(0.4)
-        assert screening._tail(0, 4, 1.0, 1.0) == 1.0
+        assert screening.beta_binomial_tail(3, 4, 1.0, 1.0) == pytest.approx(0.4)
+        assert screening.beta_binomial_tail(0, 4, 1.0, 1.0) == 1.0
 
     @given(st.integers(0, 12), st.integers(0, 12), st.floats(0.2, 9), st.floats(0.2, 9))
     def test_the_tail_as_scipy_has_it(self, events, more, first, second):
         expected = scipy_stats.betabinom.sf(events - 1, events + more, first, second)
-        assert screening._tail(events, events + more, first, second) == pytest.approx(expected, abs=1e-9)
+        assert screening.beta_binomial_tail(events, events + more, first, second) == pytest.approx(
+            expected, abs=1e-9
+        )
 
     @given(st.lists(st.integers(0, 10), min_size=8, max_size=12))
     def test_the_fit_is_as_good_as_any_on_a_grid(self, events):
         trials = [10] * len(events)
         pairs = np.array(sorted(set(events)), dtype=float)
         counts = np.array([events.count(each) for each in sorted(set(events))], dtype=float)
-        first, second = screening._usual(pairs, np.full(len(pairs), 10.0), counts)
+        first, second = screening.usual_beta(pairs, np.full(len(pairs), 10.0), counts)
         correlation, share = 1 / (1 + first + second), first / (first + second)
         assert 0.0099 < correlation < 0.351
         best = max(
