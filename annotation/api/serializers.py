@@ -461,7 +461,7 @@ class StudyProgressSerializer(serializers.Serializer[Any]):
     people = FunnelSerializer()
 
 
-class ReasonSerializer(serializers.Serializer[Any]):
+class ReasonToLookSerializer(serializers.Serializer[Any]):
     """One reason to look, which is no verdict."""
 
     signal = serializers.CharField()
@@ -477,7 +477,7 @@ class AnnotatorReasonsSerializer(serializers.Serializer[Any]):
     """An annotator who stands out."""
 
     annotator = serializers.CharField(help_text="The pseudonym that exports have.")
-    reasons: Any = ReasonSerializer(many=True)
+    reasons: Any = ReasonToLookSerializer(many=True)
 
 
 class ReasonsToLookSerializer(serializers.Serializer[Any]):
