@@ -153,6 +153,11 @@ pages = [
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
     # People, adjudication and reported items.
     path("studies/<slug:slug>/people/", researcher_people.people, name="study-people"),
+    path(
+        "studies/<slug:slug>/reasons-to-look/",
+        researcher_people.reasons_to_look,
+        name="study-reasons-to-look",
+    ),
     path("studies/<slug:slug>/people/<str:public_id>/", researcher_people.person, name="study-person"),
     path(
         "studies/<slug:slug>/people/<str:public_id>/<slug:action>/",

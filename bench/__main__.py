@@ -10,10 +10,10 @@ from typing import Any
 
 NAMES = (
     *("loo", "stats", "engine", "judges", "claims", "timing", "pages", "reports"),
-    *("scale", "imports", "coverage", "simulations"),
+    *("scale", "imports", "coverage", "simulations", "abuse"),
 )
 # What is measured on one core, so that neither side of a ratio has more.
-ONE_CORE = ("stats", "coverage", "simulations")
+ONE_CORE = ("stats", "coverage", "simulations", "abuse")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

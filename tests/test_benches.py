@@ -6,10 +6,17 @@ import importlib
 import math
 import pkgutil
 import random
+from collections import Counter
+from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 import bench
+from annotation.selectors.signal_reasons import signals_compute
+from bench.abuse import SEED, figures_of, items_draw, simulate
+from bench.abuse_kinds import KINDS, unlike
+from bench.abuse_sessions import HANDS
 from bench.arrivals import run_open
 from bench.load import Log
 from bench.queueing import response_seconds, waiting_probability
@@ -31,6 +38,35 @@ def test_the_rows_of_the_bench_of_reports_make_a_report():
     assert (report.items.n_items, report.people.n_labels) == (14, 14 * LABELS)
     assert [judge.n_judgments for judge in report.judges if not judge.baseline] == [28, 28]
     assert len(report.items.categories) == 7
+
+
+def test_what_is_drawn_of_a_kind_is_what_a_browser_is_held_against():
+    rng = np.random.default_rng(SEED)
+    items = items_draw(rng)
+    for kind in KINDS:
+        sent = [one.signals for number in range(5) for one in kind.answers(rng, number, items)]
+        assert all(one is None for one in sent) == (kind.name == "http_script")
+        found = Counter(name for one in sent if one is not None for name in unlike(kind, asdict(one)))
+        # Whether there's a comment, and how it came, differs from answer to answer.
+        assert set(found) <= {"pastes", "typed", "keyless", "keys"}, kind.name
+        assert kind.name in HANDS or kind.name == "http_script"
+
+
+def test_a_script_is_caught_and_people_with_a_mouse_have_no_reason():
+    rng = np.random.default_rng(SEED)
+    items, by_name = items_draw(rng), {kind.name: kind for kind in KINDS}
+    kinds = [by_name["mouse"]] * 12 + [by_name["fixed_script"]]
+    answers = [one for number, kind in enumerate(kinds) for one in kind.answers(rng, number, items)]
+    reasons = signals_compute(answers).reasons
+    assert set(reasons) == {12}
+    assert {"automated", "reading"} <= {reason.kind.key for reason in reasons[12]}
+
+
+def test_the_figures_of_the_bench_of_abuse_have_intervals():
+    figures = figures_of(simulate(2))
+    for name in [name for name in figures if f"{name}_low" in figures]:
+        assert figures[f"{name}_low"] <= figures[name] <= figures[f"{name}_high"]
+    assert "flagged_people" in figures
 
 
 class SlowPerson:

@@ -14,6 +14,7 @@ from touchstone_client.rows import (
     LabelRow,
     Note,
     Progress,
+    ReasonsToLook,
     Study,
 )
 
@@ -160,6 +161,10 @@ class Collecting:
     def study_progress(self, slug: str) -> Progress:
         """Read how far a study is."""
         return cast("Progress", self._api.get(f"studies/{slug}/progress/"))
+
+    def study_reasons_to_look(self, slug: str) -> ReasonsToLook:
+        """Read which annotators stand out by how their answers were given; no verdicts."""
+        return cast("ReasonsToLook", self._api.get(f"studies/{slug}/reasons-to-look/"))
 
     def study_annotators(self, slug: str, **query: Any) -> Iterator[Enrollment]:
         """List the annotators of a study, by pseudonym."""

@@ -269,6 +269,32 @@ class Enrollment(TypedDict):
     created_at: str
 
 
+class ReasonToLook(TypedDict):
+    """What stands out in how answers were given; no verdict."""
+
+    signal: str
+    name: str
+    evidence: str
+    adjusted_p: float | None
+    explanations: str
+
+
+class AnnotatorReasons(TypedDict):
+    """An annotator who stands out."""
+
+    annotator: str
+    reasons: list[ReasonToLook]
+
+
+class ReasonsToLook(TypedDict):
+    """Who stands out in a study."""
+
+    answers: int
+    with_signals: int
+    tests: int
+    annotators: list[AnnotatorReasons]
+
+
 class Anchors(TypedDict):
     """Frozen items of a judge; with `checks` where one set is read."""
 

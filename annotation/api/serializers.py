@@ -461,6 +461,34 @@ class StudyProgressSerializer(serializers.Serializer[Any]):
     people = FunnelSerializer()
 
 
+class ReasonToLookSerializer(serializers.Serializer[Any]):
+    """One reason to look, which is no verdict."""
+
+    signal = serializers.CharField()
+    name = serializers.CharField()
+    evidence = serializers.CharField(help_text="What was found, with counts.")
+    adjusted_p = serializers.FloatField(
+        allow_null=True, help_text="Benjamini-Hochberg over people and signals; null of what is no test."
+    )
+    explanations = serializers.CharField(help_text="What else brings it about.")
+
+
+class AnnotatorReasonsSerializer(serializers.Serializer[Any]):
+    """An annotator who stands out."""
+
+    annotator = serializers.CharField(help_text="The pseudonym that exports have.")
+    reasons: Any = ReasonToLookSerializer(many=True)
+
+
+class ReasonsToLookSerializer(serializers.Serializer[Any]):
+    """Who stands out in a study by how their answers were given."""
+
+    answers = serializers.IntegerField(help_text="Answers that were looked at.")
+    with_signals = serializers.IntegerField(help_text="Answers with which a browser sent a summary.")
+    tests = serializers.IntegerField(help_text="Tests made, over all people and signals.")
+    annotators: Any = AnnotatorReasonsSerializer(many=True)
+
+
 class EnrollmentSerializer(serializers.ModelSerializer[Enrollment]):
     """An annotator in a study, by the pseudonym of its exports."""
 

@@ -18,6 +18,7 @@ from annotation.api.serializers import (
     EnrollmentSerializer,
     InvitationSerializer,
     InvitationWriteSerializer,
+    ReasonsToLookSerializer,
     StudyChangeSerializer,
     StudyCopySerializer,
     StudyItemsChosenSerializer,
@@ -31,6 +32,7 @@ from annotation.kinds import KINDS
 from annotation.models import Enrollment, Invitation, Stage, Study, StudyState
 from annotation.selectors.overview import may_copy, studies_editable_by, studies_visible_to
 from annotation.selectors.progress import study_funnel, study_pace, study_progress
+from annotation.selectors.signals import signals_of
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.services.studies import (
     invitation_create,
@@ -217,6 +219,39 @@ class EnrollmentsView(Listing):
     def rows(self) -> QuerySet[Enrollment]:
         study = _study(self, self.kwargs["slug"])
         return Enrollment.objects.filter(study=study).select_related("annotator", "study")
+
+
+class ReasonsToLookView(ApiView):
+    """Annotators who stand out by how their answers were given."""
+
+    resource = "studies"
+
+    @extend_schema(responses=ReasonsToLookSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read the reasons to look at annotators' work, each with its evidence. A reason is no verdict."""
+        study = _study(self, slug)
+        signals = signals_of(study)
+        people = Enrollment.objects.filter(study=study, annotator__in=signals.reasons).select_related(
+            "annotator"
+        )
+        found = [
+            {
+                "annotator": person.pseudonym,
+                "reasons": [
+                    {
+                        "signal": reason.kind.key,
+                        "name": reason.kind.name,
+                        "evidence": reason.evidence,
+                        "adjusted_p": reason.adjusted,
+                        "explanations": reason.kind.explains,
+                    }
+                    for reason in signals.reasons[person.annotator_id]
+                ],
+            }
+            for person in people.order_by("pk")
+        ]
+        said = {"answers": signals.answers, "with_signals": signals.with_signals, "tests": signals.tests}
+        return Response(ReasonsToLookSerializer(said | {"annotators": found}).data)
 
 
 class InvitationsView(Listing):

@@ -39,6 +39,7 @@ urlpatterns = [
         privacy.AnnotatorErase.as_view(),
         name="study_annotator_erase",
     ),
+    path("studies/<slug:slug>/reasons-to-look/", studies.ReasonsToLookView.as_view(), name="reasons_to_look"),
     path("studies/<slug:slug>/invitations/", studies.InvitationsView.as_view(), name="invitations"),
     path("studies/<slug:slug>/access/", sharing.StudyAccessList.as_view(), name="study_access"),
     path("studies/<slug:slug>/access/<row:pk>/", sharing.StudyAccess.as_view(), name="study_access_one"),

@@ -82,6 +82,8 @@ LABELS = {
     "submit_on_choice": "Submit when an answer is chosen",
     "show_differences": "Let annotators mark the words that differ",
     "show_word_counts": "Show word counts",
+    "collect_signals": "Collect signals of how answers are given",
+    "machine_text": "Add hidden text for automated readers",
     "allow_cannot_tell": "Allow “cannot tell”",
     "allow_changes": "Annotators can change earlier answers",
     "overlap": "Labels per item",
@@ -152,6 +154,11 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "show_differences": "Each annotator turns it on or off. It draws the eye to wording, so leave it off if you study "
     "how people read unaided.",
     "show_word_counts": "Counts bias people: many prefer the longer answer. Turn it on only if length is a criterion.",
+    "collect_signals": "With each answer the browser sends counts and medians: hidden tab, mouse, touch and keys, "
+    "scrolling, paste, typing rhythm. Never which keys. The consent and the guidelines tell annotators; a study with "
+    "neither collects nothing.",
+    "machine_text": "Each item has a sentence and a field that people neither see nor hear. They ask programs that "
+    "read the page to write a word of this study. A copy of the whole page has the sentence, too.",
     "allow_cannot_tell": "In addition to yes and no.",
     "allow_changes": "The later answer counts; the earlier one is kept.",
     "guidelines": "Markdown. What makes an answer better, with examples. If empty, there is no guidelines page.",

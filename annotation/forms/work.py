@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from annotation.domain.signals import Signals, signals_read
 from annotation.forms.evidence import field_size, is_evidence_field, marks_given, marks_required
 from annotation.kinds import KINDS, AnswerError, Value, ValueRules, kind_of
 from annotation.kinds.evidence import Mark
@@ -21,6 +22,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 MAX_COMMENT = 2_000
 MAX_DRAFT = 20_000
 FIELDS = ("comment", "pasted_chars")  # of every kind, beside its own
+DECOY = "reader_code"  # a field that people don't see; no name that a browser fills in by itself
 # What no database stores: NUL, and halves of surrogate pairs.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -149,6 +151,13 @@ class WorkForm:
     @property
     def comment(self) -> str:
         return self.text("comment").strip() if self.study.ask_comment else ""
+
+    @property
+    def signals(self) -> Signals | None:
+        """What the browser summarized of how the answer was given, where the study collects it."""
+        decoy = self.study.machine_text and bool(self.text(DECOY).strip())
+        sent = self.text("signals") if self.study.signals_collected else ""
+        return signals_read(sent, decoy=decoy)
 
     @property
     def pasted_chars(self) -> int:

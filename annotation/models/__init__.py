@@ -63,4 +63,4 @@ from annotation.models.studies import (
 from annotation.models.tokens import RESOURCES, TOKEN_SCOPES, ApiToken, IdempotentAnswer, scope_of
 from annotation.models.users import Role, User
 from annotation.models.webhooks import Delivery, DeliveryAttempt, DeliveryState, Webhook
-from annotation.models.work import Assignment, AssignmentState, Label, WorkRole
+from annotation.models.work import AnswerSignals, Assignment, AssignmentState, Label, WorkRole

@@ -125,6 +125,16 @@ class WorkRules(models.Model):
         db_default=EvidenceRule.OFF,
         help_text="Whether people mark the passages of an answer that are their reasons.",
     )
+    collect_signals = models.BooleanField(
+        default=True,
+        db_default=False,
+        help_text="The browser summarizes how each answer is given: paste, hidden tab, events, typing rhythm.",
+    )
+    machine_text = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The page of an item has a request to automated readers, and a field, that people don't see.",
+    )
     allow_cannot_tell = models.BooleanField(default=True, help_text="In checklists, beside yes and no.")
     allow_changes = models.BooleanField(default=True, help_text="People may change their earlier answers.")
     overlap = models.PositiveSmallIntegerField(

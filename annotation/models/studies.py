@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.domain import wording
+from annotation.domain.machine_text import machine_request, reader_word
 from annotation.domain.rights import Rights
 from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_choices, kind_of
 from annotation.models.datasets import Dataset, Item
@@ -110,6 +111,21 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     def asks_in_own_words(self) -> bool:
         """Whether the question is the study's own, in whatever language that is."""
         return self.question not in USUAL_QUESTIONS
+
+    @property
+    def signals_collected(self) -> bool:
+        """Whether the work page collects signals: never where a study has no page that could tell people about them."""
+        return self.collect_signals and bool(self.consent or self.guidelines)
+
+    @property
+    def reader_word(self) -> str:
+        """What automated readers are asked to write, if `machine_text` says so. It never changes."""
+        return reader_word(f"{self.pk} {self.created_at.isoformat()}")
+
+    @property
+    def machine_request(self) -> str:
+        """What the page of an item asks of automated readers."""
+        return machine_request(self.reader_word, has_comment=self.ask_comment)
 
     @property
     def test_study(self) -> "Study":

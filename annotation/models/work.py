@@ -172,3 +172,38 @@ class Label(models.Model):
 
     def __str__(self) -> str:
         return f"label {self.pk}"
+
+
+class AnswerSignals(models.Model):
+    """What the browser summarized of how the first answer to an assignment was given (`annotation.domain.signals`).
+
+    There is a row only where something was sent; a column that is empty is unknown. It's beside the label, not of it:
+    no figure of agreement reads it, and it can be deleted while the label stays.
+    """
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="signals")
+    first_ms = models.PositiveIntegerField(
+        null=True, help_text="Until the first key, press or turn of the wheel."
+    )
+    hidden = models.PositiveIntegerField(null=True, help_text="How often the page was hidden.")
+    hidden_ms = models.PositiveIntegerField(null=True)
+    pointer = models.PositiveIntegerField(null=True, help_text="Events of a mouse or pen.")
+    touch = models.PositiveIntegerField(null=True)
+    keys = models.PositiveIntegerField(null=True)
+    scrolled = models.PositiveIntegerField(null=True, help_text="Percent of the texts that came into view.")
+    pastes = models.PositiveIntegerField(null=True)
+    pasted = models.PositiveIntegerField(null=True, help_text="Characters.")
+    gaps = models.PositiveIntegerField(null=True, help_text="Pauses between two keys in text fields.")
+    gap_ms = models.PositiveIntegerField(null=True, help_text="Their median.")
+    gap_spread_ms = models.PositiveIntegerField(null=True, help_text="The distance between their quartiles.")
+    typed = models.PositiveIntegerField(null=True, help_text="Characters in text fields.")
+    keyless = models.PositiveIntegerField(null=True, help_text="Of these, neither with a key nor pasted.")
+    untrusted = models.PositiveIntegerField(null=True, help_text="Events that a script made.")
+    automated = models.BooleanField(default=False, help_text="navigator.webdriver")
+    decoy = models.BooleanField(default=False, help_text="The field that people don't see was filled in.")
+
+    class Meta:
+        verbose_name_plural = "answer signals"
+
+    def __str__(self) -> str:
+        return f"signals of assignment {self.assignment_id}"

@@ -20,6 +20,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, run_together
+from annotation.domain.signals import Signals
 from annotation.kinds import to_canonical, validate_value
 from annotation.kinds.evidence import Mark
 from annotation.models import (
@@ -212,19 +213,26 @@ def assignment_submit(
     pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
+    signals: Signals | None = None,
     now: datetime | None = None,
 ) -> Submission:
     """Record an answer, given in the order in which the responses were shown. Idempotent: one label an
     assignment.
 
     `wall_ms` is how long the item was shown: of one fetched ahead as the browser tells it, else by the server's clock
-    unless the caller, who is no browser, says it.
+    unless the caller, who is no browser, says it. `signals` are kept beside the label.
 
     Raises `LabelValueError` when the value does not fit, and nothing else for what a person did: an answer is
     never lost, only counted or not. The answer to a hidden check is scored, and what follows from it follows here.
     """
     now = now or timezone.now()
-    told = {"comment": comment, "pasted_chars": pasted_chars, "active_ms": active_ms, "wall_ms": wall_ms}
+    told = {
+        "comment": comment,
+        "pasted_chars": pasted_chars,
+        "active_ms": active_ms,
+        "wall_ms": wall_ms,
+        "signals": signals,
+    }
     # Again when they were suspended between the look and the count: the next look sees it.
     return transaction_retried(lambda: _submit(_locked(assignment), shown_value, shown_marks, told, now))
 

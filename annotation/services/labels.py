@@ -1,6 +1,7 @@
 """Labels: written once, corrected by a further one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
@@ -10,9 +11,11 @@ from django.utils import timezone
 from annotation.compiled import CompiledInsert, CompiledUpdate, Parameter, run_together
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.domain.scales import Scales
+from annotation.domain.signals import Signals
 from annotation.kinds import kind_of, to_canonical, validate_value
 from annotation.kinds.evidence import Mark, Marked, marks_checked, marks_stored
 from annotation.models import (
+    AnswerSignals,
     Assignment,
     AssignmentState,
     Enrollment,
@@ -29,6 +32,7 @@ from annotation.selectors.work import own_label
 from annotation.services.claims import open_check
 
 LABEL = CompiledInsert(Label)
+SIGNALS = CompiledInsert(AnswerSignals)
 ANSWERED = CompiledUpdate(
     lambda: (
         Assignment.objects.filter(pk=Parameter.of(Assignment, "id")),
@@ -54,9 +58,11 @@ def label_record(
     active_ms: int | None = None,
     wall_ms: int | None = None,
     submitted_at: datetime | None = None,
+    signals: Signals | None = None,
 ) -> Label:
     """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` and
-    `evidence` are canonical and validated. With `submitted_at`, the assignment is answered by it.
+    `evidence` are canonical and validated. With `submitted_at`, the assignment is answered by it, with these `signals`
+    beside the label if there are any.
 
     The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
     """
@@ -88,8 +94,11 @@ def label_record(
         active_ms=active_ms,
         wall_ms=wall_ms,
     )
-    answers = [] if submitted_at is None else [ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)]
-    return cast("Label", run_together(*answers, label)[-1])
+    if submitted_at is None:
+        return cast("Label", run_together(label)[0])
+    beside = [] if signals is None else [SIGNALS.write(assignment=assignment, **asdict(signals))]
+    answered = ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)
+    return cast("Label", run_together(answered, label, *beside)[1])
 
 
 def evidence_checked(

@@ -13,6 +13,8 @@ from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Enrollment, QualificationAttempt, Study
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.pay import PayReport, PayRow
+from annotation.selectors.signal_reasons import PersonSignals, ReasonToLook
+from annotation.selectors.signals import signals_of
 from annotation.services.exports import utc_text
 from web.tables import ColumnType, ExportTable, TableColumn
 
@@ -23,6 +25,9 @@ class _Person(NamedTuple):
     enrollment: Enrollment
     attempts: list[QualificationAttempt]
     """Those that were finished; figures are of the last."""
+    signals: PersonSignals | None
+    """None without an answer."""
+    reasons: tuple[ReasonToLook, ...]
 
 
 _Of = tuple[TableColumn, Callable[[Any], Any]]
@@ -34,6 +39,10 @@ def _of(name: str, type: ColumnType, about: str, read: Callable[[Any], Any]) -> 
 
 def _last(name: str) -> Callable[[_Person], Any]:
     return lambda person: getattr(person.attempts[-1], name) if person.attempts else None
+
+
+def _signal(name: str, type: ColumnType, about: str, read: str) -> _Of:
+    return _of(name, type, about, lambda p: None if p.signals is None else getattr(p.signals, read))
 
 
 _PEOPLE: tuple[_Of, ...] = (
@@ -60,6 +69,28 @@ _PEOPLE: tuple[_Of, ...] = (
     _of("test_right", "integer", "Right answers in the last attempt.", _last("n_right")),
     _of("test_accuracy", "number", "Accuracy in the last attempt, 0 to 1.", _last("accuracy")),
     _of("test_passed", "boolean", "Whether the last attempt was passed.", _last("passed")),
+)
+_SIGNALS: tuple[_Of, ...] = (
+    _signal("answers_with_signals", "integer", "Answers with which a summary came.", "with_signals"),
+    _signal("hidden_answers", "integer", "Answers during which the page was hidden.", "hidden"),
+    _signal("hidden_seconds", "number", "For how long in all.", "hidden_seconds"),
+    _signal("pasted_answers", "integer", "Answers with text that was pasted.", "pastes"),
+    _signal("pasted_characters", "integer", "Characters that were pasted.", "pasted"),
+    _signal("typed_characters", "integer", "Characters of text fields.", "typed"),
+    _signal("keyless_characters", "integer", "Of these, neither with a key nor pasted.", "keyless"),
+    _signal("key_gap_ms", "number", "Median pause between two keys in milliseconds.", "gap_ms"),
+    _signal("still_answers", "integer", "Answers without an event of a mouse, a finger or a key.", "still"),
+    _signal("untrusted_answers", "integer", "Answers with events that a script made.", "untrusted"),
+    _signal("automated_answers", "integer", "Answers of a browser that says it's driven.", "automated"),
+    _signal("fast_reading_answers", "integer", "Answers faster than 1,500 words a minute.", "reading"),
+    _signal("reader_word_answers", "integer", "Comments with the word of the hidden text.", "reader_word"),
+    _signal("decoy_answers", "integer", "Answers with the hidden field filled in.", "decoy"),
+    _of(
+        "reasons_to_look",
+        "text",
+        "Names of the reasons, with semicolons between; no verdict.",
+        lambda p: "; ".join(reason.kind.key for reason in p.reasons) or None,
+    ),
 )
 _PEOPLE_IDENTITY: tuple[_Of, ...] = (
     _of("annotator_source", "text", "Platform that they come from.", lambda p: p.enrollment.annotator.source),
@@ -138,8 +169,17 @@ def study_annotators_table(study: Study, *, identify: bool) -> ExportTable:
             f"{ELIGIBILITY}{key}", "text", about, lambda person: person.enrollment.eligibility.get(key)
         )
 
-    columns = (*_PEOPLE, *map(answer, keys), *(_PEOPLE_IDENTITY if identify else ()))
-    rows = (_Person(person, attempts.get(person.pk, [])) for person in people)
+    columns = (*_PEOPLE, *_SIGNALS, *map(answer, keys), *(_PEOPLE_IDENTITY if identify else ()))
+    signals = signals_of(study)
+    rows = (
+        _Person(
+            person,
+            attempts.get(person.pk, []),
+            signals.people.get(person.annotator_id),
+            signals.reasons.get(person.annotator_id, ()),
+        )
+        for person in people
+    )
     return ExportTable(
         tuple(column for column, _ in columns), ([read(row) for _, read in columns] for row in rows)
     )

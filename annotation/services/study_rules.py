@@ -49,6 +49,7 @@ FIXED_ONCE_OPEN = frozenset(
         "reasons",
         "require_reason",
         "evidence",
+        "collect_signals",
         "allow_cannot_tell",
         "training_size",
         "training_dataset",

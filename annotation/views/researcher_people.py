@@ -20,6 +20,7 @@ from annotation.selectors.annotators import (
     people_stamp,
 )
 from annotation.selectors.overview import may_identify
+from annotation.selectors.signals import signals_of
 from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,
@@ -74,6 +75,21 @@ def people(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 
 @researcher_page
+def reasons_to_look(request: ResearcherRequest, slug: str) -> HttpResponse:
+    """Who stands out by how their answers were given: a part of the page of people for htmx, else a page."""
+    study = study_of(request, slug)
+    signals = signals_of(study)
+    rows = annotators_of(study).rows
+    looked_at = [(row, signals.reasons.get(row.enrollment.annotator_id, ())) for row in rows]
+    context = {"study": study, "signals": signals, "looked_at": [each for each in looked_at if each[1]]}
+    if request.htmx:
+        return render(request, "annotation/researcher/_reasons_to_look.html", context)
+    people_url = reverse("annotation:study-people", args=[study.slug])
+    place = study_page(study, ("People", people_url), ("Reasons to look", None), tab="people")
+    return render(request, "annotation/researcher/reasons_to_look.html", place | context)
+
+
+@researcher_page
 def person(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
     study = study_of(request, slug)
     return _person_page(request, enrollment_in(study, public_id))
@@ -111,6 +127,7 @@ def _person_page(
         "attempts": list(enrollment.attempts.exclude(finished_at=None)),
         "interventions": interventions_of(enrollment),
         "answers": answers_latest(enrollment),
+        "reasons": signals_of(study).reasons.get(enrollment.annotator_id, ()),
         "panels": panels,
         "identified": may_identify(request.user, study),
     }

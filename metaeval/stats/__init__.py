@@ -170,6 +170,7 @@ from metaeval.stats.response_sets import (
 )
 from metaeval.stats.results import to_frame
 from metaeval.stats.rubric_points import rubric_points_contributions, rubric_points_score
+from metaeval.stats.screening import excess_p_values, outlier_p_values
 from metaeval.stats.sections import SectionAccuracy, SectionRow, section_accuracy
 from metaeval.stats.sequences import ConfidenceSequence, SequenceDecision
 from metaeval.stats.style_control import style_counts, style_covariates
@@ -287,6 +288,7 @@ __all__ = [
     "error_cost_contributions",
     "evaluator_correlations",
     "evaluator_correlations_by",
+    "excess_p_values",
     "expected_win_rate",
     "family_features",
     "family_monotonicity",
@@ -325,6 +327,7 @@ __all__ = [
     "mean_estimate",
     "noninferiority_test",
     "one_way_anova",
+    "outlier_p_values",
     "outside_correlation",
     "paired_difference",
     "paired_permutation_test",

@@ -672,7 +672,7 @@ def staff_stops(owner: User) -> Iterator[Stop]:
         yield Stop(f"study-{one.slug}", at("study-detail", one.slug))
     for one in (study, draft):
         yield Stop(f"edit-{one.slug}", at("study-edit", one.slug))
-    for name in ("guidelines", "people", "item-reports", "pay", "entry"):
+    for name in ("guidelines", "people", "reasons-to-look", "item-reports", "pay", "entry"):
         yield Stop(f"study-{name}", at(f"study-{name}", slug))
     asking = Enrollment.objects.filter(study=study).select_related("study", "annotator").order_by("pk")[:2]
     for person in asking:

@@ -143,6 +143,7 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     assert sets
     assert not any(sets)
     reading = ["submit_on_choice", "require_comment", "show_differences", "show_word_counts"]
+    reading += ["collect_signals", "machine_text"]
     rules = site.rows({"annotation_study": reading})["annotation_study"]
     assert rules
     assert not any(value for row in rules for value in row)

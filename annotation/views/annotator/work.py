@@ -235,7 +235,10 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         return _show(request, found, form=form, error=form.error)
     try:
         submission = assignment_submit(
-            assignment=found, wall_ms=form.wall_time if found.ahead else None, **form.answer
+            assignment=found,
+            wall_ms=form.wall_time if found.ahead else None,
+            signals=form.signals,
+            **form.answer,
         )
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)

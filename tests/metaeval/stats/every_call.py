@@ -110,6 +110,12 @@ def case(name, items, numbers=None, given=None, **rest):
 
 CASES = [
     case(
+        "excess_p_values",
+        {"events": np.resize([0.0, 1.0, 0.0, 3.0, 2.0, 9.0], N), "trials": np.resize([9.0, 12.0, 10.0], N)},
+        itemwise=True,
+    ),
+    case("outlier_p_values", {"values": _RNG.normal(size=N)}, itemwise=True),
+    case(
         "abstention_threshold",
         {"certainty": CERTAINTY, "wrong": (np.arange(N) % 7 == 3).astype(float)},
         given={"risk": 0.4},
