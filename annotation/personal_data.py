@@ -4,6 +4,11 @@ from web.privacy import ModelData
 
 MODELS = (
     ModelData(
+        "AccessGrant",
+        personal={"staff_accounts": "user,granted_by,created_at"},
+        other="id,study,dataset,team,role",
+    ),
+    ModelData(
         "Account",
         personal={"account": "annotator,email,password,created_at,last_login"},
         other="id",
@@ -26,6 +31,16 @@ MODELS = (
             "participation": "created_at",
         },
         other="id,is_simulated",
+    ),
+    ModelData(
+        "AnswerSignals",
+        personal={
+            "signals": (
+                "assignment,first_ms,hidden,hidden_ms,pointer,touch,keys,scrolled,pastes,pasted,gaps,gap_ms,"
+                "gap_spread_ms,typed,keyless,untrusted,automated,decoy"
+            )
+        },
+        other="id",
     ),
     ModelData(
         "ApiToken",
@@ -256,7 +271,7 @@ MODELS = (
             "check_warn_below,check_suspend_below,set_aside_on_suspend,open_signup,"
             "one_per_device,max_annotators,passthrough,completion_code,pay_basis,"
             "pay_per_item,pay_per_hour,pay_for_test,pay_floor_per_hour,pay_currency,"
-            "labels_kept,texts_kept,erase_at_once,retention_days,retention_action,dataset,"
+            "collect_signals,machine_text,labels_kept,texts_kept,erase_at_once,retention_days,retention_action,dataset,"
             "dataset_version,slug,title,kind,state,consent,guidelines,guidelines_version,"
             "is_simulated,closed_at,created_at"
         ),
@@ -265,6 +280,12 @@ MODELS = (
         "StudyItem",
         personal={},
         other="id,study,item,role,position,overlap,n_open,n_accepted,withdrawn_at,probability",
+    ),
+    ModelData("Team", personal={}, other="id,name,created_at"),
+    ModelData(
+        "TeamMember",
+        personal={"staff_accounts": "user,created_at"},
+        other="id,team,is_admin",
     ),
     ModelData(
         "User",

@@ -99,6 +99,14 @@ CATEGORIES = {
         "and marked passages as the study says",
         "Researchers who may see the study, by pseudonym; recipients of exports",
     ),
+    "signals": DataCategory(
+        "Signals of how answers were given",
+        ANNOTATORS,
+        "Find bots, and answers that are a language model's: reasons to look, from which nothing follows by itself",
+        OF_STUDY,
+        "Until the person is erased: on request, or by the study's retention rule; nothing of them stays",
+        RESEARCHERS,
+    ),
     "quality": DataCategory(
         "Tests, checks and decisions about the work",
         ANNOTATORS,

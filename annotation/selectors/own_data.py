@@ -14,12 +14,14 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from annotation.kinds import from_canonical
 from annotation.kinds.evidence import marks_shown
 from annotation.models import (
     Account,
+    AnswerSignals,
     Assignment,
     AssignmentState,
     Bonus,
@@ -163,7 +165,7 @@ def _answers(enrollment: Enrollment, ended: bool) -> list[dict[str, Any]]:
         labels[label.assignment_id].append(label)
     given = (
         Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED)
-        .select_related("study_item__item__instruction")
+        .select_related("study_item__item__instruction", "signals")
         .order_by("submitted_at", "pk")
     )
     return [
@@ -172,10 +174,16 @@ def _answers(enrollment: Enrollment, ended: bool) -> list[dict[str, Any]]:
             "given_to_you_at": one.leased_at,
             "submitted_at": one.submitted_at,
             **({"role": one.role} if ended else {}),
+            "signals": _signals(getattr(one, "signals", None)),
             "said": [_said(enrollment, label, one.shown_order, ended) for label in labels[one.pk]],
         }
         for one in given
     ]
+
+
+def _signals(found: AnswerSignals | None) -> dict[str, Any] | None:
+    """What their browser said of how they gave the answer; None where it said nothing."""
+    return None if found is None else model_to_dict(found, exclude=["id", "assignment"])
 
 
 def _said(enrollment: Enrollment, label: Label, order: Sequence[int], ended: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from django.utils import timezone
 from annotation.models import (
     Account,
     Annotator,
+    AnswerSignals,
     Assignment,
     AssignmentState,
     AuditEvent,
@@ -202,6 +203,7 @@ def _enrollment_anonymize(
     _labels_rewrite(labels, fresh, texts_kept=texts_kept)
     fresh_person = _enrollment_rewrite(person, fresh, now)
     given = Assignment.objects.filter(enrollment=person)
+    _signals_delete(person)
     # What they did not answer has no meaning without them, and no label.
     given.exclude(state=AssignmentState.SUBMITTED).filter(labels=None).delete()
     moved = {"enrollment": fresh_person}
@@ -318,6 +320,7 @@ def _enrollment_delete(person: Enrollment, labels: Sequence[Label]) -> None:
         # Places are free again behind where others have looked.
         Enrollment.objects.filter(study_id=person.study_id, cursor__isnull=False).update(cursor=None)
     _rows_delete(Label.objects.all(), mine)
+    _signals_delete(person)
     for model in (
         *(QualificationAnswer, QualificationAttempt, Intervention, ItemReport, Bonus),
         *(ConsentRecord, ErasureRequest, Assignment),
@@ -325,6 +328,11 @@ def _enrollment_delete(person: Enrollment, labels: Sequence[Label]) -> None:
         # Without signals: the audit log would be told what is deleted.
         model._default_manager.filter(enrollment=person)._raw_delete("default")
     Enrollment.objects.filter(pk=person.pk)._raw_delete("default")
+
+
+def _signals_delete(person: Enrollment) -> None:
+    """How they type and read is theirs, and would tell them apart."""
+    AnswerSignals.objects.filter(assignment__enrollment=person)._raw_delete("default")
 
 
 def _rows_delete(rows: QuerySet[Label], pks: Iterable[int]) -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.models import (
     Annotator,
+    AnswerSignals,
     Assignment,
     AuditEvent,
     AuditRedaction,
@@ -86,6 +87,7 @@ def known_person(study: Study) -> Enrollment:
     Enrollment.objects.filter(pk=person.pk).update(stage=Stage.WORK)
     labels = labels_give(person, 3, comment=SECRETS[4])
     label_change(assignment=labels[0].assignment, shown_value={"choice": 2})
+    AnswerSignals.objects.create(assignment=labels[0].assignment, typed=12)
     lease = assignment_claim(enrollment=fresh(person))
     draft_save(assignment=lease, fields={"comment": SECRETS[4]}, active_ms=5)
     by = user_make()
@@ -163,6 +165,7 @@ def test_texts_stay_where_the_study_says_so():
     person = known_person(study)
     enrollment_erase(enrollment=person, why=REQUEST)
     assert sorted(Label.objects.values_list("comment", flat=True)) == ["", *[SECRETS[4]] * 3]
+    assert not AnswerSignals.objects.exists()
     assert ItemReport.objects.get().note == SECRETS[4]
     assert Intervention.objects.get().text == ""
 
@@ -179,6 +182,7 @@ def test_a_deleted_person_frees_their_places():
     assert (erased.kind, erased.n_labels) == (ErasureKind.DELETED, 4)
     assert not Enrollment.objects.filter(pk=person.pk).exists()
     assert not Label.objects.filter(annotator=person.annotator_id).exists()
+    assert not AnswerSignals.objects.exists()
     assert set(study.study_items.values_list("n_open", "n_accepted")) == {(0, 0)}
     counters_check(study)
     for secret in SECRETS:
