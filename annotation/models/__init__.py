@@ -41,6 +41,7 @@ from annotation.models.rules import (
     QualificationRule,
     TiePolicy,
 )
+from annotation.models.sessions import StaffSession
 from annotation.models.studies import (
     GuidelinesRevision,
     Invitation,
