@@ -129,7 +129,9 @@ class UserAdmin(TypedMixin, DjangoUserAdmin[User]):
     def second_factors_reset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         people = list(queryset)
         n = sum(factors_reset(user) for user in people)
-        messages.success(request, f"Removed {n} second factors of {len(people)} people, and ended their sessions.")
+        messages.success(
+            request, f"Removed {n} second factors of {len(people)} people, and ended their sessions."
+        )
 
     @admin.action(description="End all sessions of selected people")
     def all_sessions_end(self, request: HttpRequest, queryset: QuerySet[User]) -> None:

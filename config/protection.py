@@ -78,7 +78,12 @@ class StaffSessionMiddleware:
     def _follow(self, request: HttpRequest) -> None:
         """Keep the list of sessions true where this request gave the session of staff another key."""
         session, before = request.session, request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        if session.modified and before and session.session_key not in (None, before) and SESSION_KEY in session:
+        if (
+            session.modified
+            and before
+            and session.session_key not in (None, before)
+            and SESSION_KEY in session
+        ):
             session_moved(before, session.session_key)
 
     def _user(self, request: HttpRequest) -> User | AnonymousUser:

@@ -70,7 +70,9 @@ MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 class AddPasskeyForm(_CredentialMixin, AddWebAuthnForm):
     """A new passkey, by which a person can sign in without a password."""
 
-    name = forms.CharField(label="Name", required=False, max_length=60, help_text="Such as the device that has it.")
+    name = forms.CharField(
+        label="Name", required=False, max_length=60, help_text="Such as the device that has it."
+    )
     field_order = ("name", "credential")
 
     def __init__(self, *args: Any, **options: Any) -> None:

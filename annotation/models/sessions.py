@@ -10,7 +10,9 @@ class StaffSession(models.Model):
     A row may outlast its session; `annotation.selectors.sessions` reads those that still open something.
     """
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="staff_sessions")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="staff_sessions"
+    )
     session_key = models.CharField(max_length=64, unique=True)
     device = models.CharField(max_length=60, help_text="Browser and system, without versions.")
     network = models.CharField(

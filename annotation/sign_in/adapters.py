@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.models import User
-from annotation.sign_in.recent import is_proof_recent
+from annotation.sign_in.recent import FIRST_STEP, is_proof_recent
 from annotation.sign_in.sealing import SealedUnderAnotherKeyError, seal, unseal
 from web.throttling import client_address
 
@@ -52,9 +52,17 @@ class AccountAdapter(DefaultAccountAdapter):
         """One page that has them all."""
         return [{"id": "reauthenticate", "url": reverse("confirm"), "description": "Confirm that it's you"}]
 
+    def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
+        """Keep for which password the first step was right, until the second one."""
+        request.session[FIRST_STEP] = user.get_session_auth_hash()
+        found: HttpResponse | None = super().pre_login(request, user, **kwargs)
+        return found
+
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:  # noqa: ARG002
         text = "Your account is switched off here. Ask an administrator of this site."
-        return render(request, "registration/refused.html", {"title": "You can't sign in", "text": text}, status=403)
+        return render(
+            request, "registration/refused.html", {"title": "You can't sign in", "text": text}, status=403
+        )
 
     def add_message(
         self,

@@ -4,7 +4,12 @@ from typing import Any
 
 from allauth.account.signals import authentication_step_completed
 from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset, authenticator_used
+from allauth.mfa.signals import (
+    authenticator_added,
+    authenticator_removed,
+    authenticator_reset,
+    authenticator_used,
+)
 from allauth.socialaccount.signals import social_account_added
 from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest
@@ -36,7 +41,11 @@ def _signed_in(request: HttpRequest | None, user: User, **_: Any) -> None:
 
 def _proved(request: HttpRequest, user: User, **_: Any) -> None:
     """A step of a person who is signed in already, as when they confirm who they are."""
-    if request.user.is_authenticated and request.user.pk == user.pk and not request.session.get(SECOND_FACTOR_SHOWN):
+    if (
+        request.user.is_authenticated
+        and request.user.pk == user.pk
+        and not request.session.get(SECOND_FACTOR_SHOWN)
+    ):
         note_second_factor(request, user)
 
 

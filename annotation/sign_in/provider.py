@@ -63,7 +63,9 @@ class ProviderSession(requests.Session):
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
         parts = urlsplit(str(url))
         if parts.scheme != urlsplit(settings.OIDC_ISSUER).scheme or parts.netloc not in hosts_allowed():
-            raise requests.exceptions.InvalidURL(f"{parts.scheme}://{parts.netloc} is no address of the provider")
+            raise requests.exceptions.InvalidURL(
+                f"{parts.scheme}://{parts.netloc} is no address of the provider"
+            )
         options |= {"timeout": settings.SOCIALACCOUNT_REQUESTS_TIMEOUT, "allow_redirects": False}
         response = super().request(method, url, *args, **options)
         if len(response.content) > MOST_BYTES:
@@ -110,7 +112,9 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error(f"The ID token is refused: {error}") from error
         if self.state.get("process") == CONFIRM and not _is_since(claims, data.get("began_at")):
             raise OAuth2Error("The provider didn't ask for the person again.")
-        if settings.OIDC_GROUPS_CLAIM.partition(".")[0] not in claims and self.openid_config.get("userinfo_endpoint"):
+        if settings.OIDC_GROUPS_CLAIM.partition(".")[0] not in claims and self.openid_config.get(
+            "userinfo_endpoint"
+        ):
             more = _json_of(self.profile_url, token=token.token)
             if more.get("sub") != claims["sub"]:
                 raise OAuth2Error("The user information is that of another person.")
@@ -124,7 +128,9 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
 def _is_since(claims: Mapping[str, Any], began_at: object) -> bool:
     """Whether the person proved who they are after this moment, as the provider says."""
     at = claims.get("auth_time")
-    return isinstance(at, int | float) and isinstance(began_at, int | float) and at >= began_at - LEEWAY_SECONDS
+    return (
+        isinstance(at, int | float) and isinstance(began_at, int | float) and at >= began_at - LEEWAY_SECONDS
+    )
 
 
 def _json_of(url: str, token: str = "") -> dict[str, Any]:
@@ -184,7 +190,9 @@ class OpenIDProvider(OpenIDConnectProvider):
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     """Who may come by single sign-on, with which role, and as which user."""
 
-    def list_apps(self, request: Any, provider: str | None = None, client_id: str | None = None) -> list[SocialApp]:  # noqa: ARG002
+    def list_apps(
+        self, request: Any, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:  # noqa: ARG002
         """The provider of the settings; none can be set in the database."""
         if not settings.OIDC_ISSUER:
             return []

@@ -11,6 +11,8 @@ from web.second_factor import SECOND_FACTOR_SHOWN
 
 PROVIDER_FACTOR = "provider_second_factor"
 """Key of a session: the provider said that it asked for several factors."""
+FIRST_STEP = "first_step_hash"
+"""Key of a session: what `User.get_session_auth_hash` was when the first step of signing in was right."""
 RECENT_SECONDS = 300
 PROOFS = ("password", "mfa", "socialaccount")
 

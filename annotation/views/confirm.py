@@ -78,4 +78,6 @@ def _page(request: HttpRequest, user: User, factors: Factors, sent: forms.Form |
             context["password_form"] = sent if is_sent else ConfirmPasswordForm(user=user)
         if has_single_sign_on(user):
             context["single_sign_on"] = settings.OIDC_NAME
-    return render(request, "registration/confirm.html", context, status=422 if request.method == "POST" else 200)
+    return render(
+        request, "registration/confirm.html", context, status=422 if request.method == "POST" else 200
+    )

@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from allauth.account.internal import stagekit
 from allauth.account.internal.decorators import login_stage_required
 from allauth.account.models import Login as SignIn
 from allauth.mfa.base.views import AuthenticateView
@@ -21,6 +22,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from annotation.forms.factors import SecondStepPasskeyForm, SignInCodeForm, SignInPasskeyForm
 from annotation.models import User
 from annotation.selectors.factors import factors_of, is_of_provider_alone
+from annotation.sign_in.recent import FIRST_STEP
 from web.throttling import address_of, any_too_often, client_address, too_many_requests, too_often
 
 logger = logging.getLogger("annotation.security")
@@ -43,8 +45,12 @@ class SecondStep(AuthenticateView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         person = request._login_stage.login.user  # type: ignore[attr-defined]  # what the library found
+        if request.session.get(FIRST_STEP) != person.get_session_auth_hash() or not person.is_active:
+            stagekit.clear_login(request)  # the password, the role or the account changed meanwhile
+            return redirect("login")
         if request.method == "POST" and any_too_often(
-            ("second-factor", str(person.pk), CODE_RATE), ("second-factor-day", str(person.pk), CODE_RATE_PER_DAY)
+            ("second-factor", str(person.pk), CODE_RATE),
+            ("second-factor-day", str(person.pk), CODE_RATE_PER_DAY),
         ):
             logger.warning("Too many codes as %r from %s", person.get_username(), client_address(request))
             return too_many_requests(request)
@@ -52,13 +58,20 @@ class SecondStep(AuthenticateView):
 
     def form_invalid(self, form: Any) -> HttpResponse:
         person = self.stage.login.user
-        logger.warning("Wrong second factor as %r from %s", person.get_username(), client_address(self.request))
+        logger.warning(
+            "Wrong second factor as %r from %s", person.get_username(), client_address(self.request)
+        )
         return self.render_to_response(self.get_context_data(), status=422)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         factors = factors_of(self.stage.login.user)
         options = auth.begin_authentication(self.stage.login.user) if factors.passkeys else None
-        return {"form": self.auth_form, "passkey_form": self.webauthn_form, "factors": factors, "options": options}
+        return {
+            "form": self.auth_form,
+            "passkey_form": self.webauthn_form,
+            "factors": factors,
+            "options": options,
+        }
 
 
 @method_decorator(never_cache, name="dispatch")
