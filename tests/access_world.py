@@ -26,6 +26,7 @@ from annotation.models import (
     QualificationQuestion,
     Response,
     Role,
+    StaffSession,
     User,
 )
 from annotation.services.assignments import assignment_claim
@@ -166,6 +167,8 @@ class World:
             "studies/<slug:slug>/invitations/": Invitation.objects.get().pk,
             "studies/<slug:slug>/reports/": report.pk,
             "reports/": agreement.pk,
+            "me/sessions/": StaffSession.objects.filter(user=self.alice).latest("pk").pk,
+            "me/second-factor/passkey/": 1,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "reports/jobs/": job.pk,
             "api/v1/jobs/": job.pk,

@@ -31,6 +31,12 @@ class _CodeMixin:
         )
 
 
+def hint_recovery_codes(form: forms.Form | None) -> None:
+    """Say that a recovery code is asked for, of a person without an authenticator app."""
+    if form is not None:
+        form.fields["code"].help_text = "One of your recovery codes."
+
+
 class SignInCodeForm(_CodeMixin, AuthenticateForm):
     """The second step of signing in."""
 

@@ -192,7 +192,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
     def list_apps(
         self, request: Any, provider: str | None = None, client_id: str | None = None
-    ) -> list[SocialApp]:  # noqa: ARG002
+    ) -> list[SocialApp]:
         """The provider of the settings; none can be set in the database."""
         if not settings.OIDC_ISSUER:
             return []

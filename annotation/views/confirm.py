@@ -15,7 +15,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from annotation.forms.factors import ConfirmCodeForm, ConfirmPasskeyForm, ConfirmPasswordForm
+from annotation.forms.factors import (
+    ConfirmCodeForm,
+    ConfirmPasskeyForm,
+    ConfirmPasswordForm,
+    hint_recovery_codes,
+)
 from annotation.models import User
 from annotation.selectors.factors import Factors, factors_of, has_single_sign_on, is_of_provider_alone
 from web.throttling import any_too_often, client_address, too_many_requests
@@ -68,6 +73,8 @@ def _page(request: HttpRequest, user: User, factors: Factors, sent: forms.Form |
     context: dict[str, Any] = {"factors": factors, "next": wanted if is_ours else ""}
     if factors.has_any:
         context["code_form"] = sent if isinstance(sent, ConfirmCodeForm) else ConfirmCodeForm(user=user)
+        if not factors.totp:
+            hint_recovery_codes(context["code_form"])
         if factors.passkeys:
             is_sent = isinstance(sent, ConfirmPasskeyForm)
             context["passkey_form"] = sent if is_sent else ConfirmPasskeyForm(user=user)

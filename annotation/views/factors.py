@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from allauth.account.decorators import reauthentication_required
 from allauth.mfa.base.views import IndexView
-from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
 from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
 from allauth.mfa.webauthn.internal import auth
 from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache

@@ -12,15 +12,19 @@ from allauth.mfa.webauthn.internal import auth, flows
 from allauth.mfa.webauthn.views import LoginWebAuthnView
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from annotation.forms.factors import SecondStepPasskeyForm, SignInCodeForm, SignInPasskeyForm
-from annotation.models import User
+from annotation.forms.factors import (
+    SecondStepPasskeyForm,
+    SignInCodeForm,
+    SignInPasskeyForm,
+    hint_recovery_codes,
+)
 from annotation.selectors.factors import factors_of, is_of_provider_alone
 from annotation.sign_in.recent import FIRST_STEP
 from web.throttling import address_of, any_too_often, client_address, too_many_requests, too_often
@@ -65,6 +69,8 @@ class SecondStep(AuthenticateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         factors = factors_of(self.stage.login.user)
+        if not factors.totp:
+            hint_recovery_codes(self.auth_form)
         options = auth.begin_authentication(self.stage.login.user) if factors.passkeys else None
         return {
             "form": self.auth_form,

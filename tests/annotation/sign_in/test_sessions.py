@@ -1,4 +1,4 @@
-"""The list of one's own sessions, and ending them: one, all others, all of a person; and by what they end by themselves."""
+"""The list of one's own sessions; ending one, all others and all of a person; and what else ends them."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -133,7 +133,7 @@ def test_an_administrator_ends_all_of_a_person(cast):
 
 
 def test_signing_out_takes_it_off_the_list(cast):
-    laptop, phone = laptop_and_phone(cast.alice)
+    _, phone = laptop_and_phone(cast.alice)
     phone.post(reverse("logout"))
     assert len(sessions_open(cast.alice)) == 1
     signed_in(cast.alice)
