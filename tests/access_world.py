@@ -167,7 +167,7 @@ class World:
             "studies/<slug:slug>/invitations/": Invitation.objects.get().pk,
             "studies/<slug:slug>/reports/": report.pk,
             "reports/": agreement.pk,
-            "me/sessions/": StaffSession.objects.filter(user=self.alice).latest("pk").pk,
+            "me/sessions/": StaffSession.objects.create(user=self.alice, session_key="k", device="d").pk,
             "me/second-factor/passkey/": 1,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "reports/jobs/": job.pk,

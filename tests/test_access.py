@@ -89,7 +89,7 @@ EXPECTED: dict[str, Row] = {
     "login": both(ANYBODY),
     "account_login": both(ANYBODY),  # the same address
     "mfa_authenticate": both(NO_FIRST_STEP),
-    "passkey-sign-in": {"GET": ANYBODY, "POST": ANYBODY},
+    "passkey-sign-in": {"GET": NO_FIRST_STEP, "POST": NO_FIRST_STEP},
     "single-sign-on": take(NOT_SET_UP),
     "openid_connect_callback": read(NOT_SET_UP),
     "confirm": both(SIGNED_IN),

@@ -38,17 +38,17 @@ SAID = {
 class AccountAdapter(DefaultAccountAdapter):
     """Accounts are made by administrators, and by single sign-on for people with a mapped group."""
 
-    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)
 
-    def is_reauthentication_required(self, app: str = "") -> bool:  # noqa: ARG002
+    def is_reauthentication_required(self, app: str = "") -> bool:
         user = context.request.user
         return not (isinstance(user, User) and is_proof_recent(context.request, user))
 
-    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:  # noqa: ARG002
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         """One page that has them all."""
         return [{"id": "reauthenticate", "url": reverse("confirm"), "description": "Confirm that it's you"}]
 
@@ -58,7 +58,7 @@ class AccountAdapter(DefaultAccountAdapter):
         found: HttpResponse | None = super().pre_login(request, user, **kwargs)
         return found
 
-    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:  # noqa: ARG002
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
         text = "Your account is switched off here. Ask an administrator of this site."
         return render(
             request, "registration/refused.html", {"title": "You can't sign in", "text": text}, status=403
@@ -69,7 +69,7 @@ class AccountAdapter(DefaultAccountAdapter):
         request: HttpRequest,
         level: int,
         message_template: str | None = None,
-        message_context: dict[str, Any] | None = None,  # noqa: ARG002
+        message_context: dict[str, Any] | None = None,
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
@@ -109,5 +109,5 @@ class FactorAdapter(DefaultMFAAdapter):
     def _get_user_identifier(self, user: Any) -> str:
         return str(user.get_username())
 
-    def generate_authenticator_name(self, user: Any, type: Any) -> str:  # noqa: ARG002
+    def generate_authenticator_name(self, user: Any, type: Any) -> str:
         return "Passkey"

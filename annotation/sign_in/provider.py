@@ -92,7 +92,7 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
             self._config = found
         return self._config
 
-    def get_callback_url(self, request: HttpRequest, app: Any) -> str:  # noqa: ARG002
+    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
         return request.build_absolute_uri(reverse("openid_connect_callback"))
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> SocialLogin:
@@ -183,7 +183,7 @@ class OpenIDProvider(OpenIDConnectProvider):
         }
         return {name: value[:150] for name, value in texts.items() if isinstance(value, str)}
 
-    def extract_email_addresses(self, data: Mapping[str, Any]) -> list[Any]:  # noqa: ARG002
+    def extract_email_addresses(self, data: Mapping[str, Any]) -> list[Any]:
         return []
 
 
@@ -210,11 +210,11 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     def get_requests_session(self) -> requests.Session:
         return ProviderSession()
 
-    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:  # noqa: ARG002
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """`pre_social_login` has refused people without a mapped group."""
         return True
 
-    def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:  # noqa: ARG002
+    def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
         return False
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
@@ -231,7 +231,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             _role_set(user, role, is_new=not sociallogin.is_existing)
             request.session[PROVIDER_FACTOR] = bool(SEVERAL_FACTORS & set(_texts(claims.get("amr"))))
 
-    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:  # noqa: ARG002
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         """Make the person's account here, without a password and without addresses of the library's own."""
         user: User = sociallogin.user
         user.set_unusable_password()
@@ -245,16 +245,16 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(redirect("login")) from error
         return user
 
-    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:  # noqa: ARG002
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         return reverse("me")
 
     def on_authentication_error(
         self,
         request: HttpRequest,
-        provider: Any,  # noqa: ARG002
+        provider: Any,
         error: Any = None,
         exception: BaseException | None = None,
-        extra_context: Any = None,  # noqa: ARG002
+        extra_context: Any = None,
     ) -> None:
         raise ImmediateHttpResponse(failed(request, exception or error or "unknown"))
 

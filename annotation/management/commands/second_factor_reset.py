@@ -9,7 +9,7 @@ from annotation.services.factors import factors_reset
 
 
 class Command(BaseCommand):
-    help = "Remove all second factors of a person and end their sessions. They sign in with their password, and set up a new one."
+    help = "Remove all second factors of a person and end their sessions; their password opens their account again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")

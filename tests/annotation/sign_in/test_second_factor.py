@@ -175,7 +175,7 @@ class TestSettingUp:
 
     def test_with_a_factor_the_password_alone_confirms_nothing(self, cast, monkeypatch):
         client = signed_in(cast.alice)
-        secret, codes = app_set_up(client)
+        secret, _ = app_set_up(client)
         monkeypatch.setattr(recent, "RECENT_SECONDS", -1)
         asked = client.post(reverse("mfa_deactivate_totp"))
         assert asked.url.startswith(reverse("confirm"))
