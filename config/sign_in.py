@@ -43,6 +43,7 @@ def groups_read(text: str) -> dict[str, str]:
     """
     if not text.strip():
         return {}
+    found: dict[str, str]
     if text.lstrip().startswith("{"):
         try:
             found = json.loads(text)

@@ -50,7 +50,7 @@ def factors_of(user: User) -> Factors:
 
 def has_factor(user: User) -> bool:
     """Whether signing in asks this person for a second factor."""
-    return Authenticator.objects.filter(user=user, type__in=PRIMARY).exists()
+    return bool(Authenticator.objects.filter(user=user, type__in=PRIMARY).exists())
 
 
 def has_single_sign_on(user: User) -> bool:

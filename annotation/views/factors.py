@@ -36,10 +36,10 @@ class _Limited:
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if too_often(group="factors", by=str(request.user.pk), rate=RATE):
             return too_many_requests(request)
-        return super().post(request, *args, **kwargs)  # type: ignore[misc,no-any-return]
+        return super().post(request, *args, **kwargs)  # type: ignore[misc]
 
 
-_guarded = [never_cache, sensitive_post_parameters(), login_required]
+_guarded: Any = [never_cache, sensitive_post_parameters(), login_required]
 
 
 @method_decorator(never_cache, name="dispatch")

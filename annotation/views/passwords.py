@@ -183,11 +183,13 @@ def _me(request: HttpRequest, *, email: EmailForm | None = None, password: Any =
 @login_required
 def me(request: HttpRequest) -> HttpResponse:
     """Show one's own name and address; POST: change the address."""
+    user = request.user
+    assert isinstance(user, User), "login_required"
     if request.method != "POST":
         return _me(request)
     if too_often(group="own-password", by=str(request.user.pk), rate=ME_RATE):
         return too_many_requests(request)
-    if not request.user.has_usable_password():
+    if not user.has_usable_password():
         raise PermissionDenied("The address of this account comes from the provider.")
     # Not `request.user` itself: the page would show what was typed as if it were stored.
     form = EmailForm(request.POST, instance=User.objects.get(username=request.user.get_username()))

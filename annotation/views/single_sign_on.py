@@ -39,10 +39,12 @@ def begin(request: HttpRequest) -> HttpResponse:
     if too_often(group="single-sign-on", by=address_of(request), rate=RATE):
         return too_many_requests(request)
     process = request.POST.get("process", LOGIN)
-    is_signed_in = isinstance(request.user, User)
-    if process not in (LOGIN, CONNECT, CONFIRM) or (process != LOGIN and not is_signed_in):
+    if process not in (LOGIN, CONNECT, CONFIRM):
+        raise PermissionDenied("There is nothing else that the provider is asked for.")
+    user = request.user
+    if process != LOGIN and not isinstance(user, User):
         raise PermissionDenied("There is nothing to connect or to confirm.")
-    if process == CONNECT and not is_proof_recent(request, request.user):
+    if process == CONNECT and not (isinstance(user, User) and is_proof_recent(request, user)):
         return redirect("confirm")
     wanted = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
@@ -60,7 +62,7 @@ class Callback(OAuth2CallbackView):
 
     def _get_state(self, request: HttpRequest, provider: Any) -> Any:
         state, response = super()._get_state(request, provider)
-        self.adapter.state = state or {}  # type: ignore[attr-defined]  # an `OpenIDAdapter`
+        self.adapter.state = state or {}
         return state, response
 
 
