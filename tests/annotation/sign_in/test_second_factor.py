@@ -1,6 +1,8 @@
 """An authenticator app and recovery codes, from setting them up to signing in with them; and what is refused."""
 
+import base64
 import logging
+import secrets
 import time
 
 import pytest
@@ -12,6 +14,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent
 from annotation.sign_in import recent
+from annotation.sign_in.sealing import SealedUnderAnotherKeyError, seal, unseal
 from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD
 from tests.annotation.sign_in.codes import code_of
@@ -234,6 +237,32 @@ class TestSecrets:
             assert text not in stored
             assert text not in audited
             assert text not in caplog.text
+
+    def test_the_seed_has_160_bits_of_the_operating_system(self, cast, monkeypatch):
+        asked = []
+        real = secrets.token_bytes
+        monkeypatch.setattr(secrets, "token_bytes", lambda n: asked.append(n) or real(n))
+        first, second = (
+            signed_in(person).get(reverse("mfa_activate_totp")).context["secret"]
+            for person in (cast.alice, cast.bob)
+        )
+        assert first != second
+        assert len(first.replace(" ", "")) == 32, "20 bytes in base32"
+        assert asked.count(20) == 2
+
+    def test_recovery_codes_have_26_bits(self, cast):
+        _, codes = app_set_up(signed_in(cast.alice))
+        assert all(len(code) == 8 and code.isdigit() for code in codes)
+        assert 10**8 > 2**26
+
+    def test_what_was_changed_or_made_elsewhere_is_not_unsealed(self):
+        sealed = seal("a secret")
+        assert unseal(sealed) == "a secret"
+        assert sealed != seal("a secret"), "each with a nonce of its own"
+        data = bytearray(base64.b64decode(sealed))
+        data[-1] ^= 1
+        with pytest.raises(SealedUnderAnotherKeyError):
+            unseal(base64.b64encode(bytes(data)).decode())
 
     def test_under_another_secret_key_no_code_fits_and_the_log_says_why(self, cast, settings, caplog):
         secret, codes = app_set_up(signed_in(cast.alice))
