@@ -83,7 +83,7 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
     def openid_config(self) -> dict[str, Any]:
         """The provider's metadata, if it is that of the issuer that is set here."""
         if not hasattr(self, "_config"):
-            found = _json_of(settings.OIDC_ISSUER.rstrip("/") + WELL_KNOWN)
+            found = provider_json(settings.OIDC_ISSUER.rstrip("/") + WELL_KNOWN)
             if found.get("issuer") != settings.OIDC_ISSUER:
                 raise OAuth2Error(f"The metadata is that of {found.get('issuer')!r}.")
             missing = [name for name in ENDPOINTS if not isinstance(found.get(name), str)]
@@ -103,7 +103,7 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
         try:
             claims = id_token_read(
                 id_token,
-                keys=_json_of(self.openid_config["jwks_uri"]),
+                keys=provider_json(self.openid_config["jwks_uri"]),
                 issuer=settings.OIDC_ISSUER,
                 client_id=app.client_id,
                 nonce=str(data.get("nonce", "")),
@@ -115,7 +115,7 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
         if settings.OIDC_GROUPS_CLAIM.partition(".")[0] not in claims and self.openid_config.get(
             "userinfo_endpoint"
         ):
-            more = _json_of(self.profile_url, token=token.token)
+            more = provider_json(self.profile_url, token=token.token)
             if more.get("sub") != claims["sub"]:
                 raise OAuth2Error("The user information is that of another person.")
             claims = more | claims
@@ -133,7 +133,7 @@ def _is_since(claims: Mapping[str, Any], began_at: object) -> bool:
     )
 
 
-def _json_of(url: str, token: str = "") -> dict[str, Any]:
+def provider_json(url: str, token: str = "") -> dict[str, Any]:
     with ProviderSession() as session:
         answer = session.get(url, headers={"Authorization": f"Bearer {token}"} if token else None)
     if answer.status_code != 200:
@@ -256,10 +256,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         exception: BaseException | None = None,
         extra_context: Any = None,
     ) -> None:
-        raise ImmediateHttpResponse(failed(request, exception or error or "unknown"))
+        raise ImmediateHttpResponse(sign_on_failed(request, exception or error or "unknown"))
 
 
-def failed(request: HttpRequest, why: object) -> HttpResponse:
+def sign_on_failed(request: HttpRequest, why: object) -> HttpResponse:
     """The page of a sign-in that the provider didn't finish; why is logged, and not shown."""
     address = client_address(request) if "REMOTE_ADDR" in request.META else ""
     logger.warning("Single sign-on failed from %s: %.300r", address, str(why))
@@ -289,7 +289,7 @@ def _refused(request: HttpRequest, user: User | None, claims: Mapping[str, Any])
 def _confirmed(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
     """Lead a person back who has proved again who they are."""
     if not sociallogin.is_existing or sociallogin.user != request.user:
-        return failed(request, "another person confirmed it")
+        return sign_on_failed(request, "another person confirmed it")
     record_authentication(request, sociallogin)
     return redirect(sociallogin.state.get("next") or "me")
 

@@ -44,7 +44,7 @@ _guarded: Any = [never_cache, sensitive_post_parameters(), login_required]
 
 @method_decorator(never_cache, name="dispatch")
 @method_decorator(login_required, name="dispatch")
-class Factors(IndexView):
+class FactorsPage(IndexView):
     """What is set up, and what can be."""
 
     template_name = "registration/factors.html"

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import User
 from annotation.selectors.factors import is_of_provider_alone
 from annotation.services.audit import audit
-from annotation.sign_in.provider import CONFIRM, CONNECT, LOGIN, PROVIDER_ID, OpenIDAdapter, failed
+from annotation.sign_in.provider import CONFIRM, CONNECT, LOGIN, PROVIDER_ID, OpenIDAdapter, sign_on_failed
 from annotation.sign_in.recent import is_proof_recent
 from web.throttling import address_of, client_address, too_many_requests, too_often
 
@@ -75,11 +75,11 @@ def callback(request: HttpRequest) -> HttpResponse:
     if too_often(group="single-sign-on", by=address_of(request), rate=RATE):
         return too_many_requests(request)
     if request.GET.get("iss", settings.OIDC_ISSUER) != settings.OIDC_ISSUER:
-        return failed(request, "the answer is of another issuer")
+        return sign_on_failed(request, "the answer is of another issuer")
     try:
         response: HttpResponse = Callback.adapter_view(OpenIDAdapter(request, PROVIDER_ID))(request)
     except (requests.RequestException, OAuth2Error, KeyError, ValueError) as error:
-        return failed(request, error)
+        return sign_on_failed(request, error)
     return response
 
 
@@ -91,7 +91,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User), "login_required"
     if not user.has_usable_password() or is_of_provider_alone(user):
-        raise PermissionDenied("You could not sign in any more.")
+        raise PermissionDenied("This account has no other way to sign in.")
     if not is_proof_recent(request, user):
         return redirect("confirm")
     n_gone, _ = SocialAccount.objects.filter(user=user).delete()

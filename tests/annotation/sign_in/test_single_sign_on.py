@@ -381,9 +381,9 @@ class TestHostile:
     def test_metadata_that_leads_elsewhere(self, provider, monkeypatch, caplog):
         client = Client()
         back = provider.authorize(begin(client), "zoe")
-        found = single_sign_on._json_of(f"{provider.issuer}/.well-known/openid-configuration")
+        found = single_sign_on.provider_json(f"{provider.issuer}/.well-known/openid-configuration")
         lie = found | {"token_endpoint": "http://169.254.169.254/token"}
-        monkeypatch.setattr(single_sign_on, "_json_of", lambda url, token="": lie)
+        monkeypatch.setattr(single_sign_on, "provider_json", lambda url, token="": lie)
         assert refused(client.get(back))
         assert "169.254.169.254 is no address of the provider" in caplog.text
 
