@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.models import User
-from annotation.sign_in.recent import FIRST_STEP, is_proof_recent
+from annotation.sign_in.recent import FIRST_STEP, PROVIDER_FACTOR, has_several_factors, is_proof_recent
 from annotation.sign_in.sealing import SealedUnderAnotherKeyError, seal, unseal
 from web.throttling import client_address
 
@@ -53,8 +53,10 @@ class AccountAdapter(DefaultAccountAdapter):
         return [{"id": "reauthenticate", "url": reverse("confirm"), "description": "Confirm that it's you"}]
 
     def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
-        """Keep for which password the first step was right, until the second one."""
+        """Keep for which password the first step was right, and whether the provider asked for several factors."""
+        by_provider = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
         request.session[FIRST_STEP] = user.get_session_auth_hash()
+        request.session[PROVIDER_FACTOR] = by_provider is not None and has_several_factors(by_provider.claims)
         found: HttpResponse | None = super().pre_login(request, user, **kwargs)
         return found
 

@@ -31,7 +31,6 @@ from annotation.services.audit import audit
 from annotation.services.sessions import sessions_end
 from annotation.sign_in.groups import groups_of, role_of
 from annotation.sign_in.id_token import IdTokenError, id_token_read
-from annotation.sign_in.recent import PROVIDER_FACTOR
 from web.throttling import client_address
 
 logger = logging.getLogger("annotation.security")
@@ -42,9 +41,9 @@ LOGIN, CONNECT, CONFIRM = "login", "connect", "confirm"
 WELL_KNOWN = "/.well-known/openid-configuration"
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 MOST_BYTES = 2**20
+CODE_REFUSED = "Error retrieving access token"
+"""How the library begins what it says of an answer without a token."""
 LEEWAY_SECONDS = 30
-SEVERAL_FACTORS = frozenset(("mfa", "hwk", "swk", "otp", "fpt", "face", "sc"))
-"""Values of `amr` (RFC 8176) that say more than a password."""
 
 
 def account_key(issuer: str, subject: str) -> str:
@@ -86,9 +85,10 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
             found = provider_json(settings.OIDC_ISSUER.rstrip("/") + WELL_KNOWN)
             if found.get("issuer") != settings.OIDC_ISSUER:
                 raise OAuth2Error(f"The metadata is that of {found.get('issuer')!r}.")
-            missing = [name for name in ENDPOINTS if not isinstance(found.get(name), str)]
+            scheme = urlsplit(settings.OIDC_ISSUER).scheme
+            missing = [name for name in ENDPOINTS if not str(found.get(name)).startswith(f"{scheme}://")]
             if missing:
-                raise OAuth2Error(f"The metadata has no {', '.join(missing)}.")
+                raise OAuth2Error(f"The metadata has no safe {', '.join(missing)}.")
             self._config = found
         return self._config
 
@@ -229,7 +229,6 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(_confirmed(request, sociallogin))
         if process == LOGIN:
             _role_set(user, role, is_new=not sociallogin.is_existing)
-            request.session[PROVIDER_FACTOR] = bool(SEVERAL_FACTORS & set(_texts(claims.get("amr"))))
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         """Make the person's account here, without a password and without addresses of the library's own."""
@@ -262,7 +261,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 def sign_on_failed(request: HttpRequest, why: object) -> HttpResponse:
     """The page of a sign-in that the provider didn't finish; why is logged, and not shown."""
     address = client_address(request) if "REMOTE_ADDR" in request.META else ""
-    logger.warning("Single sign-on failed from %s: %.300r", address, str(why))
+    text = str(why)
+    if text.startswith(CODE_REFUSED):
+        text = "the provider didn't take the code"  # its answer may have tokens, which no log is to have
+    logger.warning("Single sign-on failed from %s: %.300r", address, text)
     context = {
         "title": "Single sign-on didn't work",
         "text": "The provider didn't confirm who you are, or this sign-in was begun too long ago. Try again. If that "
@@ -291,6 +293,7 @@ def _confirmed(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
     if not sociallogin.is_existing or sociallogin.user != request.user:
         return sign_on_failed(request, "another person confirmed it")
     record_authentication(request, sociallogin)
+    request.session.cycle_key()
     return redirect(sociallogin.state.get("next") or "me")
 
 
@@ -299,10 +302,6 @@ def _role_set(user: User, role: str, *, is_new: bool) -> None:
         user.role = role
         if not is_new:
             user.save(update_fields=["role"])
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _free_name(wanted: str) -> str:

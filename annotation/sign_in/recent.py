@@ -1,6 +1,7 @@
 """What a session proves: that a person showed a second factor in it, and that they proved themselves just now."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.internal.flows.login import get_authentication_records
@@ -15,6 +16,22 @@ FIRST_STEP = "first_step_hash"
 """Key of a session: what `User.get_session_auth_hash` was when the first step of signing in was right."""
 RECENT_SECONDS = 300
 PROOFS = ("password", "mfa", "socialaccount")
+
+
+SEVERAL_FACTORS = frozenset(("mfa", "hwk", "swk", "otp", "fpt", "face", "sc"))
+"""Values of `amr` (RFC 8176) that say more than a password."""
+
+
+def has_several_factors(claims: Mapping[str, Any]) -> bool:
+    """Whether a provider says that it asked for more than a password; one that says nothing didn't.
+
+    Examples
+    --------
+    >>> has_several_factors({"amr": ["pwd", "mfa"]}), has_several_factors({})
+    (True, False)
+    """
+    amr = claims.get("amr")
+    return isinstance(amr, list) and any(one in SEVERAL_FACTORS for one in amr if isinstance(one, str))
 
 
 def records_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:

@@ -52,6 +52,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
         reauthenticate_by_password(request)
     else:
         form.save()  # type: ignore[attr-defined]  # the library's
+    request.session.cycle_key()
     resumed: HttpResponse | None = resume_request(request)
     return resumed or redirect("mfa_index")
 

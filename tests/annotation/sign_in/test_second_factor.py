@@ -190,6 +190,13 @@ class TestSettingUp:
         removed = AuditEvent.objects.filter(action="user.second factor removed")
         assert {event.before["type"] for event in removed} == {"totp", "recovery_codes"}
 
+    def test_confirming_gives_the_session_a_new_key_and_it_stays_listed(self, cast):
+        client = signed_in(cast.alice)
+        key = client.session.session_key
+        client.post(reverse("confirm"), {"password": PASSWORD})
+        assert client.session.session_key != key
+        assert [one.is_this for one in client.get(reverse("me")).context["sessions"]] == [True]
+
     def test_confirming_is_limited(self, cast, limited, monkeypatch):
         client = signed_in(cast.alice)
         codes = [client.post(reverse("confirm"), {"password": "wrong"}).status_code for _ in range(6)]

@@ -153,6 +153,25 @@ class TestComingIn:
         come_in(client, provider)
         assert is_in(client) == opens
 
+    def test_a_second_factor_at_the_provider_counts_for_that_person_alone(self, provider, settings):
+        client = Client()
+        provider.person("zoe", groups=["lab"], amr=["mfa"])
+        come_in(client, provider)
+        app_set_up(client)
+        other = Client()
+        come_in(other, provider)  # and stops before the second step
+        settings.SECOND_FACTOR = "required"
+        log_in(other, user_make(username="bob"))
+        assert other.get("/studies/").url == reverse("mfa_index")
+
+    def test_a_second_sign_in_over_the_first_keeps_it(self, provider, settings):
+        settings.SECOND_FACTOR = "required"
+        provider.person("zoe", groups=["lab"], amr=["mfa"])
+        client = Client()
+        come_in(client, provider)
+        come_in(client, provider)
+        assert is_in(client)
+
 
 class TestIdentity:
     def test_a_name_that_is_taken_is_another_person(self, provider):
@@ -245,7 +264,8 @@ class TestConfirming:
         monkeypatch.setattr(recent, "RECENT_SECONDS", 300)
         assert client.get(provider.authorize(address, "zoe")).url == reverse("mfa_activate_totp")
         assert client.get(reverse("mfa_activate_totp")).status_code == 200
-        assert client.session.session_key == key, "they stay signed in"
+        assert client.session.session_key != key
+        assert "This session" in client.get(reverse("me")).content.decode()
 
     def test_another_person_confirms_nothing(self, provider):
         client = Client()
@@ -386,6 +406,12 @@ class TestHostile:
         monkeypatch.setattr(single_sign_on, "provider_json", lambda url, token="": lie)
         assert refused(client.get(back))
         assert "169.254.169.254 is no address of the provider" in caplog.text
+
+    def test_metadata_with_a_script_for_an_address(self, provider, monkeypatch):
+        lie = {"issuer": provider.issuer, "authorization_endpoint": "javascript:alert(1)"}
+        lie |= {"token_endpoint": provider.issuer, "jwks_uri": provider.issuer}
+        monkeypatch.setattr(single_sign_on, "provider_json", lambda url, token="": lie)
+        assert Client().post(reverse("single-sign-on")).status_code == 502
 
     def test_a_provider_that_is_away(self, settings, provider, caplog):
         settings.OIDC_ISSUER = "http://localhost:1"
