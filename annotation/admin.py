@@ -35,6 +35,8 @@ from annotation.models import (
     User,
     WorkRole,
 )
+from annotation.services.factors import factors_reset
+from annotation.services.sessions import sessions_end
 from annotation.services.studies import study_delete
 from web.deleting import InUseError, row_delete
 
@@ -121,6 +123,21 @@ class UserAdmin(TypedMixin, DjangoUserAdmin[User]):
         ),
     )
     readonly_fields = ("last_login", "date_joined")
+    actions = ("second_factors_reset", "all_sessions_end")
+
+    @admin.action(description="Reset the second factor of selected people")
+    def second_factors_reset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        people = list(queryset)
+        n = sum(factors_reset(user) for user in people)
+        messages.success(
+            request, f"Removed {n} second factors of {len(people)} people, and ended their sessions."
+        )
+
+    @admin.action(description="End all sessions of selected people")
+    def all_sessions_end(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        people = list(queryset)
+        n = sum(sessions_end(user) for user in people)
+        messages.success(request, f"Ended {n} sessions of {len(people)} people.")
 
 
 @admin.register(Dataset)

@@ -12,7 +12,9 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         import annotation.services.webhook_events  # noqa: F401  (makes its events known)
         from annotation.services.audit import audit_begin
+        from annotation.sign_in import events
 
         hide_tokens()
         audit_begin()
+        events.connect()
         wording.use(gettext, ngettext)

@@ -5,7 +5,9 @@ from django.urls import include, path
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.views import (
     audit,
+    confirm,
     exports,
+    factors,
     images,
     passwords,
     researcher_adjudication,
@@ -21,7 +23,10 @@ from annotation.views import (
     researcher_upload,
     researcher_versions,
     screens,
+    second_step,
+    sessions,
     sharing,
+    single_sign_on,
     site,
     teams,
     tokens,
@@ -201,7 +206,27 @@ pages = [
 
 urlpatterns = [
     path("login/", site.Login.as_view(), name="login"),
+    # Names with an underscore are those under which django-allauth looks for these pages.
+    path("login/second-factor/", second_step.SecondStep.as_view(), name="mfa_authenticate"),
+    path("login/passkey/", second_step.PasskeySignIn.as_view(), name="passkey-sign-in"),
+    path("login/sso/", single_sign_on.begin, name="single-sign-on"),
+    path("login/sso/callback/", single_sign_on.callback, name="openid_connect_callback"),
     path("me/", passwords.me, name="me"),
+    path("me/confirm/", confirm.confirm, name="confirm"),
+    path("me/second-factor/", factors.FactorsPage.as_view(), name="mfa_index"),
+    path("me/second-factor/app/", factors.SetUpApp.as_view(), name="mfa_activate_totp"),
+    path("me/second-factor/app/remove/", factors.RemoveApp.as_view(), name="mfa_deactivate_totp"),
+    path("me/second-factor/passkey/", factors.AddPasskey.as_view(), name="factor-passkey"),
+    path(
+        "me/second-factor/passkey/<row:pk>/remove/",
+        factors.RemovePasskey.as_view(),
+        name="factor-passkey-remove",
+    ),
+    path("me/second-factor/codes/", factors.ShowCodes.as_view(), name="mfa_view_recovery_codes"),
+    path("me/second-factor/codes/new/", factors.MakeCodes.as_view(), name="factor-codes-make"),
+    path("me/sso/disconnect/", single_sign_on.disconnect, name="single-sign-on-disconnect"),
+    path("me/sessions/end-others/", sessions.sessions_end_others, name="sessions-end-others"),
+    path("me/sessions/<row:pk>/end/", sessions.session_end_view, name="session-end"),
     path("me/password/", passwords.password_change, name="password-change"),
     path("me/tokens/", tokens.tokens, name="tokens"),
     path("me/tokens/<row:pk>/revoke/", tokens.token_end, name="token-revoke"),
@@ -214,4 +239,6 @@ urlpatterns = [
     path("password/set/<str:uidb64>/<str:token>/", passwords.SetNew.as_view(), name="password-set"),
     path("password/done/", passwords.Done.as_view(), name="password-done"),
     path("", include((pages, "annotation"))),
+    # The name under which django-allauth looks for it; the address of `login` comes first.
+    path("login/", site.Login.as_view(), name="account_login"),
 ]

@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRefresh
 
 from config.schema import refuse_foreign_schema
+from web.second_factor import lacks_second_factor, to_second_factor
 
 ORDER = ("Sweep", "Judge", "PromptText", "Endpoint", "Judgment", "User", "Dataset", "Study")
 """Models in the order in which an administrator needs them; others come after, by name."""
@@ -28,11 +29,16 @@ class TouchstoneAdminConfig(AdminConfig):
         super().ready()
         pre_migrate.connect(refuse_foreign_schema)
         # Who may do what hangs on a person's role; groups would be a switch that is connected to nothing.
+        from allauth.account.models import EmailAddress
+        from allauth.mfa.models import Authenticator
+        from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
         from django.contrib import admin
         from django.contrib.auth.models import Group
 
-        if admin.site.is_registered(Group):
-            admin.site.unregister(Group)
+        # Factors are reset by an action on people, and the provider is set in the environment.
+        for model in (Group, EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken):
+            if admin.site.is_registered(model):
+                admin.site.unregister(model)
 
 
 def _is_key(text: str) -> bool:
@@ -45,7 +51,7 @@ class TouchstoneAdminSite(AdminSite):
     enable_nav_sidebar = False
 
     def has_permission(self, request: HttpRequest) -> bool:
-        return bool(getattr(request.user, "is_administrator", False))
+        return bool(getattr(request.user, "is_administrator", False)) and not lacks_second_factor(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "section": "admin", "in_tabs": IN_TABS}
@@ -72,6 +78,8 @@ class TouchstoneAdminSite(AdminSite):
             wanted = resolve_url("admin:index")
         if self.has_permission(request):
             return redirect(wanted)
+        if getattr(request.user, "is_administrator", False):
+            return to_second_factor()
         if request.user.is_authenticated:
             raise PermissionDenied("These pages are for administrators.")
         return redirect(f"{resolve_url('login')}?{urlencode({'next': wanted})}")

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth import get_user, logout
+from django.contrib.auth import SESSION_KEY, get_user, logout
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ValidationError
@@ -20,7 +20,9 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 
 from annotation.models import User
+from annotation.selectors.sessions import LAST_SEEN
 from annotation.services.audit import network_of
+from annotation.services.sessions import session_moved
 from config.errors import API
 from web.api.problems import CONTENT_TYPE, error_of, problem_data
 from web.throttling import client_address
@@ -28,8 +30,7 @@ from web.throttling import client_address
 logger = logging.getLogger("annotation.security")
 
 SIGNED_IN = "signed_in_at"
-LAST_SEEN = "last_seen_at"
-"""Keys of a session: seconds since 1970."""
+"""Key of a session, as `LAST_SEEN`: seconds since 1970."""
 NOTE_AFTER = 5 * 60
 """Seconds after which a session is written again: not with each request."""
 
@@ -69,9 +70,21 @@ class StaffSessionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.user = SimpleLazyObject(lambda: self._user(request))  # type: ignore[assignment]
         response = self._get_response(request)
+        self._follow(request)
         if getattr(request, _IS_STAFF, False) and "Cache-Control" not in response.headers:
             response.headers["Cache-Control"] = "private, no-store"
         return response
+
+    def _follow(self, request: HttpRequest) -> None:
+        """Keep the list of sessions true where this request gave the session of staff another key."""
+        session, before = request.session, request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        if (
+            session.modified
+            and before
+            and session.session_key not in (None, before)
+            and SESSION_KEY in session
+        ):
+            session_moved(before, session.session_key)
 
     def _user(self, request: HttpRequest) -> User | AnonymousUser:
         user = get_user(request)

@@ -18,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import places
 from config.postgres import GRACE_SECONDS, connections_limited
+from config.sign_in import groups_read, issuer_read
 
 django_stubs_ext.monkeypatch()
 
@@ -70,6 +71,11 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
@@ -97,6 +103,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "web.acting.CurrentRequestMiddleware",
     "config.protection.StaffSessionMiddleware",
+    # Keeps the request for django-allauth; it reads no session and no row.
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -315,6 +323,51 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ] + [{"NAME": "config.protection.SiteWordsValidator"}]
+
+# --- Signing in (annotation.sign_in, docs/operations.md) -----------------------------------------------------------
+# Whether staff have to set up a second factor before they see any other page.
+SECOND_FACTOR = env.str("TOUCHSTONE_SECOND_FACTOR", default="optional")
+if SECOND_FACTOR not in ("optional", "required"):
+    raise ImproperlyConfigured(
+        f"TOUCHSTONE_SECOND_FACTOR is {SECOND_FACTOR!r}; it must be optional or required."
+    )
+# Single sign-on by an OpenID provider, on where an issuer is set.
+OIDC_ISSUER = issuer_read(env.str("TOUCHSTONE_OIDC_ISSUER", default=""))
+OIDC_CLIENT_ID = env.str("TOUCHSTONE_OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.str("TOUCHSTONE_OIDC_CLIENT_SECRET", default="")
+# What the button says: "Sign in with ...".
+OIDC_NAME = env.str("TOUCHSTONE_OIDC_NAME", default="single sign-on")
+OIDC_SCOPES = env.list("TOUCHSTONE_OIDC_SCOPES", default=["openid", "profile", "email"])
+# Which claim has a person's groups, and which role each group has.
+OIDC_GROUPS_CLAIM = env.str("TOUCHSTONE_OIDC_GROUPS_CLAIM", default="groups")
+OIDC_GROUPS = groups_read(env.str("TOUCHSTONE_OIDC_GROUPS", default=""))
+# Hosts of the provider beside the issuer's own, where its metadata names some.
+OIDC_HOSTS = env.list("TOUCHSTONE_OIDC_HOSTS", default=[])
+# Whether people of the provider can sign in here by it alone.
+OIDC_ONLY = env.bool("TOUCHSTONE_OIDC_ONLY", default=False)
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_GROUPS):
+    raise ImproperlyConfigured(
+        "TOUCHSTONE_OIDC_ISSUER needs TOUCHSTONE_OIDC_CLIENT_ID, TOUCHSTONE_OIDC_CLIENT_SECRET and "
+        "TOUCHSTONE_OIDC_GROUPS too."
+    )
+# django-allauth. The pages count attempts themselves (web.throttling), so its own counters are off.
+ACCOUNT_ADAPTER = "annotation.sign_in.adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_REAUTHENTICATION_METHODS = ["password", "mfa"]
+SOCIALACCOUNT_ADAPTER = "annotation.sign_in.provider.SingleSignOnAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {"provider_class": "annotation.sign_in.provider.OpenIDProvider"},
+}
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+MFA_ADAPTER = "annotation.sign_in.adapters.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODE_COUNT = 10
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are not verified here, and open nothing
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

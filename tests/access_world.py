@@ -26,6 +26,7 @@ from annotation.models import (
     QualificationQuestion,
     Response,
     Role,
+    StaffSession,
     User,
 )
 from annotation.services.assignments import assignment_claim
@@ -181,6 +182,8 @@ class World:
                 ("datasets/<slug:name>/share/", "api/v1/datasets/<slug:name>/access/"), of_dataset.pk
             ),
             "reports/": agreement.pk,
+            "me/sessions/": StaffSession.objects.create(user=self.alice, session_key="k", device="d").pk,
+            "me/second-factor/passkey/": 1,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "reports/jobs/": job.pk,
             "api/v1/jobs/": job.pk,

@@ -31,6 +31,8 @@ from tests.access_world import (
 # What each of `PEOPLE` meets, in their order.
 Meets = tuple[str, str, str, str, str, str]
 ANYBODY: Meets = (IN, IN, IN, IN, IN, IN)
+# Leads who has shown no password to the login, and who is signed in onwards.
+NO_FIRST_STEP: Meets = (LOGIN, IN, IN, IN, IN, IN)
 SIGNED_IN: Meets = (LOGIN, IN, IN, IN, IN, IN)
 WITH_ACCOUNT: Meets = (
     LOGIN,
@@ -89,6 +91,22 @@ EXPECTED: dict[str, Row] = {
         (LOGIN, REFUSED, REFUSED, REFUSED, REFUSED, HIDDEN)
     ),  # csv is no format of it
     "login": both(ANYBODY),
+    "account_login": both(ANYBODY),  # the same address
+    "mfa_authenticate": both(NO_FIRST_STEP),
+    "passkey-sign-in": {"GET": NO_FIRST_STEP, "POST": NO_FIRST_STEP},
+    "single-sign-on": take(NOT_SET_UP),
+    "openid_connect_callback": read(NOT_SET_UP),
+    "confirm": both(SIGNED_IN),
+    "mfa_index": read(SIGNED_IN),
+    **dict.fromkeys(
+        ("mfa_activate_totp", "factor-passkey", "factor-codes-make"), both(SIGNED_IN)
+    ),  # and asked to confirm it
+    "mfa_deactivate_totp": both((LOGIN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)),  # nobody has one here
+    "factor-passkey-remove": both(SIGNED_IN),  # asked to confirm it first
+    "mfa_view_recovery_codes": {"GET": (LOGIN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)},
+    "single-sign-on-disconnect": take(SIGNED_IN),
+    "session-end": take((LOGIN, HIDDEN, HIDDEN, HIDDEN, IN, HIDDEN)),
+    "sessions-end-others": take(SIGNED_IN),
     "logout": take(WITH_ACCOUNT),
     "me": both(SIGNED_IN),
     "tokens": both(RESEARCHERS),

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from web.bodies import FORM_BYTES, accepts_body
+from web.second_factor import lacks_second_factor, to_second_factor
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import _User  # the site's own, whichever app has it
@@ -47,6 +48,8 @@ def researcher_required(
             return redirect_to_login(target)
         if not request.user.is_researcher:
             raise PermissionDenied("This page is for researchers.")
+        if lacks_second_factor(request):
+            return to_second_factor()
         return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
 
     return accepts_body(FORM_BYTES, who=is_researcher)(wrapped)
@@ -78,6 +81,8 @@ def administrator_page(
             return redirect_to_login(request.get_full_path())
         if not getattr(request.user, "is_administrator", False):
             raise PermissionDenied("This page is for administrators.")
+        if lacks_second_factor(request):
+            return to_second_factor()
         return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
 
     return require_safe(wrapped)

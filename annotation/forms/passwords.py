@@ -5,6 +5,7 @@ from threading import Thread
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import (
     AuthenticationForm,
     PasswordChangeForm,
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import User
 from annotation.selectors.entry import accounts_of_email
+from annotation.selectors.factors import is_of_provider_alone
 from annotation.services.accounts import account_password_set, email_normal
 
 RULE = _("At least eight characters, and not one that many people use.")
@@ -33,11 +35,24 @@ class LoginForm(AuthenticationForm):
     error_messages = {
         "invalid_login": "The user name or the password is wrong. Both are case-sensitive.",
         "inactive": "The user name or the password is wrong. Both are case-sensitive.",
+        "by_provider": "Your account has no password here. Sign in with the button for %(name)s.",
     }
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Refuse people who sign in by the provider alone; who reads this knew the password."""
+        super().confirm_login_allowed(user)
+        if is_of_provider_alone(user):
+            raise forms.ValidationError(
+                self.error_messages["by_provider"], code="by_provider", params={"name": settings.OIDC_NAME}
+            )
 
 
 class ForgotForm(PasswordResetForm):
-    """Django's: a link by mail to each active user with this address."""
+    """Django's: a link by mail to each active user with this address, who may have a password."""
+
+    def get_users(self, email: str) -> Iterable[Any]:
+        """Return the users with this address who don't sign in by the provider alone."""
+        return (user for user in super().get_users(email) if not is_of_provider_alone(user))
 
     def send_mail(self, *args: Any, **options: Any) -> None:
         # Django's logs what goes wrong, and touches no database.

@@ -51,6 +51,7 @@ from annotation.models.rules import (
     RetentionAction,
     TiePolicy,
 )
+from annotation.models.sessions import StaffSession
 from annotation.models.sharing import AccessGrant, AccessRole, Team, TeamMember
 from annotation.models.studies import (
     GuidelinesRevision,

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash, views
+from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -29,7 +30,10 @@ from annotation.forms.passwords import (
     NewPasswordForm,
 )
 from annotation.models import Account, User
+from annotation.selectors.factors import factors_of, has_single_sign_on, is_of_provider_alone
+from annotation.selectors.sessions import sessions_open
 from annotation.services.accounts import email_normal
+from annotation.services.sessions import sessions_end
 from web.throttling import address_of, any_too_often, too_many_requests, too_often
 
 # A class may share an address; nobody forgets a password many times an hour.
@@ -156,11 +160,19 @@ class AccountDone(Done):
 
 
 def _me(request: HttpRequest, *, email: EmailForm | None = None, password: Any = None) -> HttpResponse:
-    assert isinstance(request.user, User), "who is not is led to the login"
+    user = request.user
+    assert isinstance(user, User), "who is not is led to the login"
+    is_connected, by_provider_alone = has_single_sign_on(user), is_of_provider_alone(user)
+    has_password = user.has_usable_password() and not by_provider_alone
     context = {
-        "person": User.objects.get(pk=request.user.pk),
-        "email_form": email or EmailForm(instance=request.user),
-        "password_form": password or ChangePasswordForm(request.user),
+        "person": User.objects.get(pk=user.pk),
+        "email_form": (email or EmailForm(instance=user)) if has_password else None,
+        "password_form": (password or ChangePasswordForm(user)) if has_password else None,
+        "factors": factors_of(user),
+        "sessions": sessions_open(user, request.session.session_key),
+        "single_sign_on": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "is_connected": is_connected,
+        "may_disconnect": is_connected and has_password,
     }
     return render(request, "registration/me.html", context, status=422 if email or password else 200)
 
@@ -171,10 +183,14 @@ def _me(request: HttpRequest, *, email: EmailForm | None = None, password: Any =
 @login_required
 def me(request: HttpRequest) -> HttpResponse:
     """Show one's own name and address; POST: change the address."""
+    user = request.user
+    assert isinstance(user, User), "login_required"
     if request.method != "POST":
         return _me(request)
     if too_often(group="own-password", by=str(request.user.pk), rate=ME_RATE):
         return too_many_requests(request)
+    if not user.has_usable_password():
+        raise PermissionDenied("The address of this account comes from the provider.")
     # Not `request.user` itself: the page would show what was typed as if it were stored.
     form = EmailForm(request.POST, instance=User.objects.get(username=request.user.get_username()))
     if not form.is_valid():
@@ -190,11 +206,16 @@ def me(request: HttpRequest) -> HttpResponse:
 @login_required
 def password_change(request: HttpRequest) -> HttpResponse:
     """Change one's own password. Other browsers are signed out, this one is not."""
-    if too_often(group="own-password", by=str(request.user.pk), rate=ME_RATE):
+    user = request.user
+    assert isinstance(user, User), "login_required"
+    if too_often(group="own-password", by=str(user.pk), rate=ME_RATE):
         return too_many_requests(request)
-    form = ChangePasswordForm(request.user, request.POST)
+    if not user.has_usable_password() or is_of_provider_alone(user):
+        raise PermissionDenied("This account has no password here.")
+    form = ChangePasswordForm(user, request.POST)
     if not form.is_valid():
         return _me(request, password=form)
-    update_session_auth_hash(request, form.save())
+    form.save()
+    sessions_end(user, keep=request)
     messages.success(request, "Your password has been changed.")
     return redirect("me")

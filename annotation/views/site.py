@@ -4,6 +4,9 @@ import logging
 import unicodedata
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login as SignIn
+from django.conf import settings
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -34,10 +37,18 @@ def _name_of(request: HttpRequest) -> str:
 
 
 class Login(LoginView):
-    """Django's login, limited by address and by name from there, whether or not such a name exists."""
+    """Django's login, limited by address and by name from there, whether or not such a name exists.
+
+    Who has a second factor is asked for it next (`annotation.views.second_step`); nobody is signed in before.
+    """
 
     authentication_form = LoginForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Say which ways to sign in there are."""
+        context = super().get_context_data(**kwargs)
+        return context | {"single_sign_on": settings.OIDC_NAME if settings.OIDC_ISSUER else ""}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         address = address_of(request)
@@ -48,6 +59,12 @@ class Login(LoginView):
             logger.warning("Too many logins as %r from %s", _name_of(request), client_network(request))
             return too_many_requests(request)
         return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Go on to the second factor, or in."""
+        user = form.get_user()
+        sign_in = SignIn(user=user, redirect_url=self.get_success_url())
+        return perform_password_login(self.request, {"username": user.get_username()}, sign_in)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """Log who tried, without the password."""

@@ -15,6 +15,7 @@ from metaeval.selectors.home import home_of
 from metaeval.selectors.loop import STATES, lanes_of
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.loop import STAGES
+from web.second_factor import lacks_second_factor, to_second_factor
 
 
 @never_cache
@@ -22,6 +23,8 @@ def home(request: HttpRequest) -> HttpResponse:
     """Where each person begins: researchers with what is next, the others as they come."""
     if not (isinstance(request.user, User) and request.user.is_researcher):
         return home_of_others(request)
+    if lacks_second_factor(request):
+        return to_second_factor()
     found = home_of(request.user)
     context = {
         "home": found,

@@ -209,6 +209,20 @@ NO_PAGES = {
     "token-revoke": "takes, leads back",
     "webhook-act": "takes, leads back",
     "delivery-replay": "takes, leads back",
+    "account_login": "the address of `login`",
+    "mfa_authenticate": "needs a first step: in `test_sign_in`",
+    "mfa_activate_totp": "needs a recent sign-in: in `test_sign_in`",
+    "mfa_deactivate_totp": "looks like `factor-passkey-remove`",
+    "mfa_view_recovery_codes": "needs a recent sign-in: in `test_sign_in`",
+    "factor-passkey": "needs a recent sign-in: in `test_sign_in`",
+    "factor-passkey-remove": "needs a passkey: in `test_sign_in`",
+    "factor-codes-make": "needs a recent sign-in: in `test_sign_in`",
+    "passkey-sign-in": "answers JSON, leads on",
+    "single-sign-on": "leads to the provider: in `test_sign_in`",
+    "openid_connect_callback": "leads on; what it refuses is in `test_sign_in`",
+    "single-sign-on-disconnect": "takes, leads back",
+    "session-end": "takes, leads back",
+    "sessions-end-others": "takes, leads back",
     "password-change": "takes; shown by `me` when something is wrong",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
@@ -659,6 +673,8 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     draft = walk_study("checklist", state="draft", owner=owner, slug="draft", training=1, test=1, checks=1)
     ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
     yield Stop("me", reverse("me"))
+    yield Stop("second-factor", reverse("mfa_index"))
+    yield Stop("confirm", reverse("confirm"))
     yield Stop("API tokens", reverse("tokens"))
     yield Stop("API", reverse("api:docs"))
     yield Stop("webhooks", reverse("webhooks"))

@@ -62,7 +62,24 @@ BY_API = {
 }
 """Pages that change something, each with an operation that does it."""
 ONLY_ON_PAGES = {
-    "Your account": {"login", "logout", "me", "tokens", "password-change", "password-forgot", "password-set"},
+    "Your account": {
+        *("login", "logout", "me", "tokens", "password-change", "password-forgot", "password-set"),
+        *(
+            "account_login",
+            "mfa_authenticate",
+            "passkey-sign-in",
+            "single-sign-on",
+            "single-sign-on-disconnect",
+        ),
+        *("confirm", "session-end", "sessions-end-others"),
+        *(
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "factor-passkey",
+            "factor-passkey-remove",
+            "factor-codes-make",
+        ),
+    },
     "Annotators' own pages": {
         name
         for name in EXPECTED
