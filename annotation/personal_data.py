@@ -255,6 +255,11 @@ MODELS = (
         ),
     ),
     ModelData(
+        "StaffSession",
+        personal={"staff_accounts": "user,session_key,device,network,started_at"},
+        other="id",
+    ),
+    ModelData(
         "Study",
         personal={"staff_actions": "owner"},
         other=(
@@ -292,7 +297,7 @@ MODELS = (
         personal={
             "staff_accounts": "password,last_login,username,first_name,last_name,email,is_active,date_joined,role"
         },
-        other="id,is_superuser,is_staff",
+        other="id,is_superuser,is_staff,session_mark",
     ),
     ModelData(
         "Webhook",
