@@ -73,6 +73,7 @@
   const share = ({ depth }) => (depth.length ? Math.round((100 * depth.reduce((sum, one) => sum + one, 0)) / depth.length) : null);
 
   // --- what is counted --------------------------------------------------------------------------------------------------
+  const listenAlways = (kind, act) => addEventListener(kind, act, { capture: true, passive: true });
   const listen = (kinds, act) => kinds.forEach((kind) => addEventListener(kind, (event) => form && act(event), { capture: true, passive: true }));
   const interacted = () => {
     acted = performance.now();
@@ -162,4 +163,10 @@
     { capture: true },
   );
   document.addEventListener("touchstone:work", begin);
+
+  // The text for automated readers is inert, so that the browser's search doesn't find it. A copy of the whole page has it:
+  // it's selectable from the key that selects all until the selection is gone.
+  const inert = (is) => document.querySelectorAll("[data-machine-text]").forEach((text) => (text.inert = is));
+  listenAlways("keydown", (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a" && inert(false));
+  document.addEventListener("selectionchange", () => getSelection().isCollapsed && inert(true));
 })();

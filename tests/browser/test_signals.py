@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import AnswerSignals, Label, Response, Study
 from tests.annotation.factories import enrollment_make, study_make
+from tests.browser.axe import violations
 from tests.browser.work_page import LONG, open_work, radio
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
@@ -132,6 +133,7 @@ class TestHiddenText:
     @pytest.fixture
     def work(self, page, live_server, study) -> Page:
         Study.objects.update(machine_text=True)
+        Response.objects.update(text="A plain answer.\n\n" * 9)
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         open_work(page, live_server, study)
         return page
@@ -143,6 +145,9 @@ class TestHiddenText:
         assert word in work.evaluate("getSelection().toString()")
         work.keyboard.press("ControlOrMeta+c")
         assert word in work.evaluate("navigator.clipboard.readText()")
+        work.evaluate("getSelection().removeAllRanges()")
+        assert not work.evaluate("(word) => window.find(word)", word)
+        assert not work.evaluate("window.find('automated readers')")
         work.evaluate("getSelection().selectAllChildren(document.querySelector('#pane-a'))")
         assert word not in work.evaluate("getSelection().toString()")
 
@@ -150,6 +155,7 @@ class TestHiddenText:
         word = Study.objects.get().reader_word
         assert word not in work.locator("body").aria_snapshot()
         assert "Reader code" not in work.locator("body").aria_snapshot()
+        assert violations(work) == []
         box = work.locator("[data-machine-text]").bounding_box()
         assert box["width"] <= 1
         assert box["height"] <= 1

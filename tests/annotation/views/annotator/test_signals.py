@@ -135,7 +135,7 @@ class TestMachineText:
         found = re.findall(r"<div[^>]*data-machine-text>.*?</div>", page, re.DOTALL)
         assert len(found) == 1
         assert found[0].startswith(
-            '<div class="visually-hidden" aria-hidden="true" lang="en" dir="ltr" translate="no"'
+            '<div class="visually-hidden" aria-hidden="true" inert lang="en" dir="ltr" translate="no"'
         )
         assert 'tabindex="-1"' in found[0]
         assert page.count(study.reader_word) == 1
