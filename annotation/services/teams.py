@@ -117,7 +117,8 @@ def _locked(member: TeamMember) -> TeamMember | None:
 
 
 def _other_admin_check(member: TeamMember) -> None:
-    others = TeamMember.objects.filter(team=member.team_id, is_admin=True).exclude(pk=member.pk)
+    admins = TeamMember.objects.filter(team=member.team_id, is_admin=True, user__is_active=True)
+    others = admins.exclude(pk=member.pk)
     if not others.exists():
         raise SharingError(
             "user",

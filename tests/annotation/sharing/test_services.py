@@ -199,7 +199,14 @@ class TestTeams:
         for act in (lambda: member_remove(member=hers), lambda: member_change(member=hers, is_admin=False)):
             with pytest.raises(SharingError, match="only admin"):
                 act()
-        member_change(member=TeamMember.objects.get(user=bob), is_admin=True)
+        his = TeamMember.objects.get(user=bob)
+        member_change(member=his, is_admin=True)
+        bob.is_active = False
+        bob.save()
+        with pytest.raises(SharingError, match="only admin"):
+            member_remove(member=hers)
+        bob.is_active = True
+        bob.save()
         assert member_remove(member=hers)
 
     def test_a_team_that_is_deleted_shares_nothing(self, alice, bob, study):
