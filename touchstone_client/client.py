@@ -6,9 +6,10 @@ from touchstone_client.collecting import Collecting
 from touchstone_client.deciding import Deciding
 from touchstone_client.http import Connection
 from touchstone_client.judging import Judging
+from touchstone_client.sharing import Sharing
 
 
-class Touchstone(Collecting, Judging, Deciding):
+class Touchstone(Collecting, Sharing, Judging, Deciding):
     """A site, as the user of a token.
 
     Parameters

@@ -372,3 +372,29 @@ class Token(TypedDict):
     scopes: list[str]
     created_at: str
     expires_at: str | None
+
+
+class Access(TypedDict):
+    """What one person, or one team, may do with a study or a dataset of another."""
+
+    id: int
+    user: str | None
+    team: int | None
+    team_name: str
+    role: str
+    granted_by: str | None
+    created_at: str
+
+
+class Member(TypedDict):
+    id: int
+    user: str
+    is_admin: bool
+    created_at: str
+
+
+class Team(TypedDict):
+    id: int
+    name: str
+    created_at: str
+    members: NotRequired[list[Member]]

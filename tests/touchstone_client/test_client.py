@@ -23,7 +23,7 @@ LOOP = re.compile(r"```python loop\.py\n(.*?)```", re.DOTALL)
 # Where a page of the schema has another name than the client.
 DETAIL = {"Report": "ReportDetail", "Decision": "DecisionMade", "Sweep": "SweepDetail"}
 DETAIL |= {"Preregistration": "PreregistrationDetail", "Dataset": "DatasetDetail", "Anchors": "AnchorsDetail"}
-DETAIL |= {"Webhook": "WebhookSecret", "Progress": "StudyProgress"}
+DETAIL |= {"Webhook": "WebhookSecret", "Progress": "StudyProgress", "Team": "TeamDetail"}
 MORE = {"Sweep": {"warnings", "judges_made"}}
 SENT = {"LabelRow": "LabelRowRequest", "JudgmentRow": "JudgmentRowRequest"}
 PARTIAL = {"Study", "Sweep", "JudgmentRow", "Progress"}
