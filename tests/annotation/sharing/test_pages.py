@@ -192,6 +192,28 @@ class TestWhatIsShown:
         assert {name for name, address in shown.items() if address in page} == set(shown)
         assert "Shared with you" not in page
 
+    @pytest.mark.parametrize(
+        ("page", "viewer", "editor"),
+        [
+            ("study-people", 200, 200),
+            ("study-item-reports", 200, 200),
+            ("study-guidelines", 200, 200),
+            ("study-edit", 404, 200),
+            ("study-adjudicate", 404, 200),
+            ("study-pay", 404, 404),
+            ("study-pay-export", 404, 404),
+            ("study-entry", 404, 404),
+            ("study-share", 404, 404),
+        ],
+    )
+    def test_pages_that_are_read(self, cast, study, page, viewer, editor):
+        met = []
+        for role in ("viewer", "editor"):
+            access_grant(subject=study, holder=cast.bob, role=role, by=cast.alice)
+            met.append(client_of(cast.bob).get(url(page, "hers")).status_code)
+        assert met == [viewer, editor]
+        assert client_of(cast.alice).get(url(page, "hers")).status_code == 200
+
     def test_of_a_person(self, cast, study):
         labels_make(study, [[1, 2]])
         person = study.enrollments.first()
