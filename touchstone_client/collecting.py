@@ -169,3 +169,12 @@ class Collecting:
     def study_annotators(self, slug: str, **query: Any) -> Iterator[Enrollment]:
         """List the annotators of a study, by pseudonym."""
         return self._api.pages(f"studies/{slug}/annotators/", **query)
+
+    def annotator_erase(self, slug: str, annotator: str, **options: Any) -> dict[str, Any]:
+        """Anonymize an annotator, or delete them where their labels may not stay: ``with_labels``, ``texts_kept``.
+
+        It can't be undone. ``annotator`` is the pseudonym of exports.
+        """
+        return cast(
+            "dict[str, Any]", self._api.post(f"studies/{slug}/annotators/{annotator}/erase/", options)
+        )
