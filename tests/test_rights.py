@@ -122,6 +122,9 @@ NEEDS: dict[str, str] = {
 # They change something and name no study and no dataset, or name it in their body.
 ELSEWHERE = {
     "of the reader": {
+        *("account_login", "confirm", "factor-codes-make", "factor-passkey", "factor-passkey-remove"),
+        *("mfa_activate_totp", "mfa_authenticate", "mfa_deactivate_totp", "passkey-sign-in"),
+        *("session-end", "sessions-end-others", "single-sign-on", "single-sign-on-disconnect"),
         *("home", "login", "logout", "me", "tokens", "token-revoke", "webhooks", "webhook-act"),
         *("delivery-replay", "password-change", "password-forgot", "password-set"),
         *("api:token", "api:webhooks", "api:webhook", "api:webhook_test", "api:delivery_replay"),

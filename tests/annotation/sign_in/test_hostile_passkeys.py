@@ -1,4 +1,4 @@
-"""Passkeys that no browser made: refused in a sentence wherever one is taken. Real ones are in tests/browser/test_sign_in.py."""
+"""Passkeys that no browser made are refused in a sentence. Real ones: tests/browser/test_sign_in.py."""
 
 import base64
 import json
