@@ -23,7 +23,7 @@ from annotation.forms.factors import (
 )
 from annotation.models import User
 from annotation.selectors.factors import Factors, factors_of, has_single_sign_on, is_of_provider_alone
-from web.throttling import any_too_often, client_address, too_many_requests
+from web.throttling import any_too_often, client_network, too_many_requests
 
 logger = logging.getLogger("annotation.security")
 
@@ -46,7 +46,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
         return too_many_requests(request)
     form = _form_sent(request, user, factors)
     if form is None or not form.is_valid():
-        logger.warning("Not confirmed as %r from %s", user.get_username(), client_address(request))
+        logger.warning("Not confirmed as %r from %s", user.get_username(), client_network(request))
         return _page(request, user, factors, form)
     if isinstance(form, ConfirmPasswordForm):
         reauthenticate_by_password(request)

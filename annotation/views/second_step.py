@@ -27,7 +27,7 @@ from annotation.forms.factors import (
 )
 from annotation.selectors.factors import factors_of, is_of_provider_alone
 from annotation.sign_in.recent import FIRST_STEP
-from web.throttling import address_of, any_too_often, client_address, too_many_requests, too_often
+from web.throttling import address_of, any_too_often, client_network, too_many_requests, too_often
 
 logger = logging.getLogger("annotation.security")
 
@@ -56,14 +56,14 @@ class SecondStep(AuthenticateView):
             ("second-factor", str(person.pk), CODE_RATE),
             ("second-factor-day", str(person.pk), CODE_RATE_PER_DAY),
         ):
-            logger.warning("Too many codes as %r from %s", person.get_username(), client_address(request))
+            logger.warning("Too many codes as %r from %s", person.get_username(), client_network(request))
             return too_many_requests(request)
         return super().dispatch(request, *args, **kwargs)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         person = self.stage.login.user
         logger.warning(
-            "Wrong second factor as %r from %s", person.get_username(), client_address(self.request)
+            "Wrong second factor as %r from %s", person.get_username(), client_network(self.request)
         )
         return self.render_to_response(self.get_context_data(), status=422)
 
@@ -99,7 +99,7 @@ class PasskeySignIn(LoginWebAuthnView):
         return JsonResponse({"options": auth.begin_authentication(user=None)})
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        logger.warning("Failed sign-in by passkey from %s", client_address(self.request))
+        logger.warning("Failed sign-in by passkey from %s", client_network(self.request))
         return self._back("This passkey wasn't accepted. Try again, or sign in with your password.")
 
     def form_valid(self, form: Any) -> HttpResponse:

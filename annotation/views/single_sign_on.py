@@ -23,7 +23,7 @@ from annotation.selectors.factors import is_of_provider_alone
 from annotation.services.audit import audit
 from annotation.sign_in.provider import CONFIRM, CONNECT, LOGIN, PROVIDER_ID, OpenIDAdapter, sign_on_failed
 from annotation.sign_in.recent import is_proof_recent
-from web.throttling import address_of, client_address, too_many_requests, too_often
+from web.throttling import address_of, client_network, too_many_requests, too_often
 
 logger = logging.getLogger("annotation.security")
 
@@ -102,7 +102,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 
 
 def _unreachable(request: HttpRequest, error: Exception) -> HttpResponse:
-    logger.error("The OpenID provider can't be asked, for %s: %.300r", client_address(request), str(error))
+    logger.error("The OpenID provider can't be asked, for %s: %.300r", client_network(request), str(error))
     context = {
         "title": "The provider can't be reached",
         "text": "Single sign-on doesn't answer right now. Try again in a few minutes.",
