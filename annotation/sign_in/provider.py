@@ -31,7 +31,7 @@ from annotation.services.audit import audit
 from annotation.services.sessions import sessions_end
 from annotation.sign_in.groups import groups_of, role_of
 from annotation.sign_in.id_token import IdTokenError, id_token_read
-from web.throttling import client_address
+from web.throttling import client_network
 
 logger = logging.getLogger("annotation.security")
 
@@ -260,7 +260,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
 def sign_on_failed(request: HttpRequest, why: object) -> HttpResponse:
     """The page of a sign-in that the provider didn't finish; why is logged, and not shown."""
-    address = client_address(request) if "REMOTE_ADDR" in request.META else ""
+    address = client_network(request)
     text = str(why)
     if text.startswith(CODE_REFUSED):
         text = "the provider didn't take the code"  # its answer may have tokens, which no log is to have
