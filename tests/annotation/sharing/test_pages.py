@@ -153,7 +153,7 @@ class TestShare:
             with CaptureQueriesContext(connection) as queries:
                 client.get(url(f"{kind}-share", name))
             counts.append(len(queries))
-        assert counts[0] == counts[1] == (11 if kind == "study" else 6)
+        assert counts[0] == counts[1] == (12 if kind == "study" else 6)
 
 
 class TestWhatIsShown:
