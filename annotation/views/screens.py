@@ -31,7 +31,16 @@ from annotation.forms.own_answers import OwnAnswersForm
 from annotation.forms.passwords import AccountForgotForm, AccountNewPasswordForm
 from annotation.kinds import KINDS
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
-from annotation.models import Account, Annotator, Enrollment, Stage, Study, StudyState, TiePolicy
+from annotation.models import (
+    Account,
+    Annotator,
+    Enrollment,
+    EvidenceRule,
+    Stage,
+    Study,
+    StudyState,
+    TiePolicy,
+)
 from annotation.selectors.own_answers import REPORTED
 from annotation.selectors.own_work import WorkDone
 from annotation.selectors.steps import Feedback, Question
@@ -279,6 +288,14 @@ def _screened_out(_code: str, study: Study) -> Context:
     return {"attempt": ATTEMPT, "test": study, "earned": money(Decimal("0.50"), study)}
 
 
+def _own_data(_code: str, study: Study) -> Context:
+    text = SimpleNamespace(version=2, text=study.consent)
+    consents = [
+        SimpleNamespace(event=event, at=AT, text=text) for event in ("declined", "given", "withdrawn")
+    ]
+    return {"consents": consents, "labels_stay": True}
+
+
 def _always(**context: Any) -> More:
     return lambda _code, _study: context
 
@@ -327,6 +344,8 @@ def _at_work() -> Iterator[Screen]:
         yield Screen(f"work-{kind}", "work", {"kind": kind, "ask_comment": True}, more=_work("item"))
     told: Any = [SimpleNamespace(pk=1, text=WARNING)]
     yield Screen("work-seven-points", "work", GRADED, more=_work("item", texts=told, guidelines_changed=True))
+    marking = {"evidence": EvidenceRule.REQUIRED, "reasons": [{"key": "fact", "words": "Wrong fact"}]}
+    yield Screen("work-evidence", "work", marking, more=_work("item", evidence=True, marking=True))
     yield Screen("work-step", "work", {"kind": "classification"}, more=_work("item", _trace))
     given = {"choice": "1"}
     answered = _work(
@@ -350,6 +369,11 @@ def _at_work() -> Iterator[Screen]:
     yield Screen(
         "changes", "changes", more=_always(changes=[("+", "Shorter is not better."), ("-", "Be quick.")])
     )
+    yield Screen("own-data", "own_data", {"erase_at_once": True}, more=_own_data)
+    asked = {"is_asked": True, "labels_stay": False}
+    yield Screen("own-data-asked", "own_data", {"collect_signals": True}, more=_always(**asked))
+    refused = SimpleNamespace(state="refused", answer="The study has ended.")
+    yield Screen("own-data-refused", "own_data", more=_always(asked=refused, labels_stay=True))
     yield Screen("reading", "reading", {"show_differences": True})
     yield Screen("link", "link", more=_always(plan=""))
     yield Screen("break", "rest", more=_always(resting=False))
@@ -394,6 +418,7 @@ def _outside() -> Iterator[Screen]:
         yield Screen(f"entry-{problem}", "platform_refused", more=more)
     for reason in ENTRY_REFUSED:
         yield Screen(f"entry-{reason}", "platform_refused", more=_always(platform=platform, reason=reason))
+    yield Screen("data-deleted", "data_deleted")
     yield Screen("unknown", "unknown")
     yield Screen("too-many", "too_many")
     yield Screen("language", "language", more=_always(back="/s/screens/"))
