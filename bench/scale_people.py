@@ -10,7 +10,7 @@ p50_ms_at_N, p99_ms_at_N : a submit whose answer carries the next item, at N pai
 model_p99_ms_at_N : what the queue M/M/c says of it (`bench.queueing`), from the processor time of a pair at this rate
     and the cores that the clients of this benchmark leave.
 cpu_ms_per_pair : of web and database, at the highest rate that was held.
-pairs_per_s_per_core, people_per_core : how many a core can do at 60 % of its time, at a pair in 35 seconds.
+pairs_per_s_per_core, people_per_core : how many a core can do at 60% of its time, at a pair in 35 seconds.
 claims_flat : median time at the end of the last rate that was held over that at the beginning of the first, on the
     same rate again.
 page_ms_NAME, page_ms_worst : pages of a study of 50,000 items, half of them labelled, with nobody at work; the median

@@ -4,6 +4,8 @@ A few people who work in another way mustn't decide what is usual, or they'd hid
 medians of the others; `excess_p_values` fits what is usual with a share of people for whom anything is as likely.
 """
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
@@ -22,6 +24,9 @@ _EFFICIENCY = 0.3675
 _SHARES = (1e-4, 1 - 1e-4)
 _CORRELATIONS = (0.01, 0.35)
 _UNUSUAL = (1e-4, 0.3)
+_GRID_SHARES = (0.02, 0.14, 0.26, 0.38, 0.5, 0.62, 0.74, 0.86, 0.98)
+_GRID_CORRELATIONS = (0.01, 0.05, 0.2, 0.35)
+_GRID_UNUSUAL = (1e-4, 0.1, 0.3)
 TOO_FEW = "no test: fewer than six others are known"
 NO_SPREAD = "no test: the others don't differ from each other"
 
@@ -169,11 +174,16 @@ def usual_beta(events: Floats, trials: Floats, counts: Floats) -> tuple[float, f
         usual = _log_chance(events, trials, *_beta(share, correlation)) + np.log1p(-unusual)
         return -float(np.sum(counts * np.logaddexp(usual, uniform + np.log(unusual))))
 
+    # The likelihood has more than one hill: begin on the highest points of a grid, too.
+    grid = [
+        special.logit(np.array(point)) for point in product(_GRID_SHARES, _GRID_CORRELATIONS, _GRID_UNUSUAL)
+    ]
     rates = np.sort(np.repeat(events / trials, counts.astype(int)))
     starts = [
         special.logit(np.array([np.clip(share, 1e-3, 1 - 1e-3), correlation, 0.05]))
         for share, correlation in ((rates[: max(1, 3 * len(rates) // 4)].mean(), 0.05), (rates.mean(), 0.3))
     ]
+    starts += sorted(grid, key=loss)[:2]
     # Without BLAS, whose threads take longer to begin than three parameters to fit.
     found = [
         optimize.minimize(

@@ -57,8 +57,8 @@ class Command(BaseCommand):
             secret_to=options["secret_to"],
             ignore_sessions=options["ignore_sessions"],
         )
-        _list_complete()
         with refusals(), BackupFile(options["file"], backup_keys(options["key_file"])) as file:
+            _list_complete()
             manifest, tables = backup_restore(file, site_database(), allowed, self.stdout.write)
         tables_say(self, tables)
         self.stdout.write(f"Restored the site of {manifest.created_at} (version {manifest.version}).")

@@ -73,7 +73,8 @@ def test_labels_that_were_imported_are_in_the_list_too(erasures):
 
 def test_the_list_names_nobody(erasures):
     study = study_make(pairs=2)
-    person = enrollment_make(study=study)
+    known = annotator_make(source="prolific", external_id="prolific-person-77")
+    person = enrollment_make(study=study, annotator=known)
     secrets = (str(person.annotator.public_id), person.pseudonym, person.annotator.external_id)
     enrollment_erase(enrollment=person, why=REQUEST)
     erasures_file_complete()

@@ -112,7 +112,7 @@ class TestExcess:
             for r in (0.01, 0.05, 0.2, 0.35)
             for unusual in (0.0001, 0.1, 0.3)
         )
-        assert best >= grid - 0.35  # a local optimum, at worst a little below
+        assert best >= grid - 0.05  # the share of the unusual is one of a grid here
 
     def test_a_crowd_of_unusual_people_does_not_hide_itself(self):
         rng = np.random.default_rng(2)

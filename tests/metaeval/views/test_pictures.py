@@ -99,7 +99,7 @@ def test_a_page_seen_before_is_not_rendered_again(report, owner, monkeypatch, dj
 
     with monkeypatch.context() as context:
         context.setattr("metaeval.views.reports.render_to_string", rendered)
-        with django_assert_max_num_queries(5):
+        with django_assert_max_num_queries(6):
             again = owner.get(page).content.decode()
     assert '<section class="section" id="methods">' in again
     figures = re.compile(r'<div class="report">.*id="verification"', re.DOTALL)

@@ -209,7 +209,7 @@ class TestPage:
 
 def test_a_tab_does_not_read_a_million_labels(cast, study, disputed, monkeypatch):
     monkeypatch.setattr("annotation.selectors.adjudication.MANY_LABELS", 1)
-    assert waiting_counts(study) == {"disputed": None, "reports": 0}
+    assert waiting_counts(study) == {"disputed": None, "reports": 0, "erasures": 0}
     page = text_of(client_of(cast.alice).get(url("study-pay", "mine")))
     assert "Adjudicate (" not in page
     assert queue_of(study).left == 2
@@ -225,7 +225,7 @@ class TestDecide:
         assert row.value == {"choice": order[0] + 1}
         assert (row.expert, row.note, row.shown_order) == (cast.alice, "A is right.", order)
         assert adjudications_of(study) == {disputed[0].pk: row.value}
-        assert waiting_counts(study) == {"disputed": 1, "reports": 0}
+        assert waiting_counts(study) == {"disputed": 1, "reports": 0, "erasures": 0}
         done = client.post(address(disputed[1]), {"choice": "0"})
         assert done["Location"] == url("study-adjudicate", "mine")
         page = text_of(client.get(done["Location"]))

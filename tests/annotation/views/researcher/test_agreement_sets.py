@@ -69,13 +69,10 @@ def test_no_query_more_than_without(kind, cast):
     numbers = []
     for response_sets in (False, True):
         study = study_of(kind, response_sets=response_sets, owner=cast.alice)
+        alice = client_of(cast.alice)
         cache.clear()
         with CaptureQueriesContext(connection) as context:
-            text = (
-                client_of(cast.alice)
-                .get(reverse("annotation:study-detail", args=[study.slug]))
-                .content.decode()
-            )
+            text = alice.get(reverse("annotation:study-detail", args=[study.slug])).content.decode()
         numbers.append(len(context))
         assert ("Response sets</h3>" in text) == response_sets
     assert numbers[0] == numbers[1]
