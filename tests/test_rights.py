@@ -115,7 +115,7 @@ NEEDS: dict[str, str] = {
         ),
         ADMINISTRATOR,
     ),
-    # Deleting is for administrators, whoever owns it.
+    # Owners delete nothing; administrators do.
     "api:dataset DELETE": ADMINISTRATOR,
     "api:study DELETE": ADMINISTRATOR,
 }

@@ -69,22 +69,23 @@ def retention_apply(
 ) -> int:
     """Erase people whose time is over, each in a transaction of its own; returns how many.
 
-    Ended at any moment, it goes on where it was. A person whose erasure fails is logged and doesn't hold up others.
+    Ended at any moment, it continues where it was. A person whose erasure fails is logged and doesn't hold up others,
+    however many there are of them.
     """
     now = now or timezone.now()
     done = 0
     for plan in retention_due(now=now, study=study):
-        left = None if limit is None else limit - done
-        people = people_known(plan.study).select_related("study", "annotator").order_by("pk")[:left]
-        for person in list(people):
-            if stop():
+        people = people_known(plan.study).select_related("study", "annotator")
+        for pk in list(people.order_by("pk").values_list("pk", flat=True)):
+            if stop() or (limit is not None and done >= limit):
                 return done
+            person = people.filter(pk=pk).first()
+            if person is None:
+                continue
             try:
                 done += bool(
                     enrollment_erase(enrollment=person, why=RETENTION, with_labels=plan.deletes, now=now)
                 )
             except Exception:
                 logger.exception("Retention of study %s failed for one person", plan.study.slug)
-        if limit is not None and done >= limit:
-            break
     return done

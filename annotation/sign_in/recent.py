@@ -1,4 +1,4 @@
-"""What a session proves: that a person showed a second factor in it, and that they proved themselves just now."""
+"""What a session says of its person: whether a second factor was shown in it, and when they last confirmed who they are."""
 
 import time
 from collections.abc import Mapping

@@ -106,3 +106,21 @@ def test_the_command_says_first_and_does_then():
     assert "5 people erased." in said.getvalue()
     with pytest.raises(CommandError):
         call_command("apply_retention", "--study", "no-such-study")
+
+
+def test_more_failures_than_are_tried_at_once_hold_up_nobody_else(monkeypatch):
+    import annotation.services.retention as retention
+
+    study = closed_study()
+    first, *_, last = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
+    erase = retention.enrollment_erase
+
+    def fails(*, enrollment, **given):
+        if enrollment.pk != last:
+            raise RuntimeError("broken")
+        return erase(enrollment=enrollment, **given)
+
+    monkeypatch.setattr(retention, "enrollment_erase", fails)
+    assert retention_apply(now=after(31), limit=1) == 1
+    assert Enrollment.objects.filter(pk=first).exists()
+    assert not Enrollment.objects.filter(pk=last).exists()
