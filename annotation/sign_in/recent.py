@@ -1,4 +1,4 @@
-"""What a session says of its person: whether a second factor was shown in it, and when they last confirmed who they are."""
+"""What a session says of its person: whether they showed a second factor, and when they last confirmed who they are."""
 
 import time
 from collections.abc import Mapping
