@@ -109,7 +109,13 @@ def _execute(connection: Any, sql: str, parameters: Sequence[Any]) -> Any:
         with connection.wrap_database_errors:
             return psycopg.Cursor(connection.connection).execute(sql, parameters, prepare=True)
     cursor = connection.cursor()
-    cursor.execute(sql, parameters)
+    try:
+        cursor.execute(sql, parameters)
+    except Exception:
+        # On SQLite an error keeps the statement of its cursor until garbage is collected. A thread that does so inside
+        # a transaction would wait for this connection, which may itself be waiting for that transaction to end.
+        cursor.close()
+        raise
     return cursor
 
 

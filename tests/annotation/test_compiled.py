@@ -1,6 +1,8 @@
 """Statements that are compiled once: they do what the ORM does, on both databases, prepared or counted."""
 
+import sqlite3
 from datetime import timedelta
+from traceback import walk_tb
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -152,3 +154,23 @@ def test_statements_are_prepared_on_postgresql():
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%resume_token%'")
         assert cursor.fetchone()[0] == 1
+
+
+def test_a_statement_that_fails_leaves_no_cursor_open():
+    """Its error keeps the frames, and with them the cursor, until some thread collects garbage: on SQLite that thread
+    would wait for this connection, which may be waiting for the very transaction that the thread is in.
+    """
+    if connection.vendor != "sqlite":
+        pytest.skip("cursors of PostgreSQL hold nothing on the server")
+    lease = assignment_claim(enrollment=enrollment_make(study=study_make(pairs=1)))
+    again = values_of(lease)
+    del again["id"]
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
+        INSERT.create(**again)
+    assert error.value.__cause__ is not None
+    frames = [frame for frame, _ in walk_tb(error.value.__cause__.__traceback__)]
+    cursors = [one for frame in frames if isinstance(one := frame.f_locals.get("self"), sqlite3.Cursor)]
+    assert cursors
+    for cursor in cursors:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed cursor"):
+            cursor.fetchone()
