@@ -1,7 +1,8 @@
 """A sweep of millions: what it takes in time, disk and memory, whether it slows down, and whether pages stay quick.
 
 Judges that answer at once (`instant`) judge pairs in both orders, by worker processes, into a private PostgreSQL. Texts
-are drawn for each pair, so that they are no easier to compress than real ones: about 2 kB a prompt.
+are drawn for each pair, so that they are no easier to compress than real ones: about 2 kB a prompt. Half of the pairs
+have two labels of a study's people, for the comparison.
 
 Figures
 -------
@@ -11,8 +12,9 @@ growth_first_to_last : time a judgment in the last tenth, over that in the first
 bytes_per_judgment : of all tables and indexes of judging, for each judgment.
 bytes_beside_text : the same without the texts that were asked (to reach: 1,200).
 worker_peak_mb : the most memory that a worker had (to reach: 500).
-comparison_ms, list_ms_worst : the comparison page (to reach: 3,000) and the slowest list page (300), the median of
-    three requests each; list_ms_NAME: each of the lists.
+labels, comparison_seconds : how many labels the judges are compared with, and what a worker takes to do so, once.
+comparison_ms, list_ms_worst : the page with that comparison (to reach: 3,000) and the slowest list page (300), the
+    median of three requests each; list_ms_NAME: each of the lists.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.scale_rows import dataset_of_pairs
+from bench.scale_rows import dataset_of_pairs, half_labelled, study_of
 
 JUDGMENTS, QUICK = 2_000_000, 20_000
 JUDGES = 4
 WORKERS = 2
+PEOPLE, OVERLAP = 100, 2
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("judgment", "modelrequest", "requesttext", "textblock", "requestform", "runrange", "worker")
 
@@ -68,7 +71,7 @@ def _measured(url: str, folder: str, size: int) -> dict[str, float]:
     call_command("migrate", verbosity=0)
     pairs = max(size // (2 * JUDGES), 1)
     print(f"  scale: {pairs:,} pairs, {JUDGES} judges", flush=True)
-    sweep = _sweep_make(pairs)
+    sweep, labels = _sweep_make(pairs)
     wanted = pairs * 2 * JUDGES
     began = time.perf_counter()
     workers = [_worker_start() for _ in range(WORKERS)]
@@ -88,11 +91,13 @@ def _measured(url: str, folder: str, size: int) -> dict[str, float]:
         "growth_first_to_last": _growth(done, wanted),
         **_sizes(wanted),
         "worker_peak_mb": max(peaks),
+        "labels": float(labels),
         **_pages(sweep),
     }
 
 
-def _sweep_make(pairs: int) -> Any:
+def _sweep_make(pairs: int) -> tuple[Any, int]:
+    """The sweep, and how many labels its dataset has."""
     from django.db import connection
 
     from judges.models import Endpoint
@@ -100,6 +105,8 @@ def _sweep_make(pairs: int) -> Any:
     from judges.services.sweeps import sweep_create, sweep_start
 
     dataset = dataset_of_pairs("scale", pairs)
+    study, people = study_of(dataset, PEOPLE, overlap=OVERLAP)
+    labels = half_labelled(study, people)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
     endpoint = Endpoint.objects.create(name="scale", base_url="http://127.0.0.1:9/v1")
@@ -110,7 +117,7 @@ def _sweep_make(pairs: int) -> Any:
         for k in range(JUDGES)
     ]
     sweep = sweep_create(name="scale", judges=judges, datasets=[dataset])
-    return sweep_start(sweep=sweep).sweep
+    return sweep_start(sweep=sweep).sweep, labels
 
 
 def _worker_start() -> subprocess.Popen[str]:
@@ -175,6 +182,7 @@ def _pages(sweep: Any) -> dict[str, float]:
     from django.urls import reverse
 
     from annotation.models import Role
+    from metaeval.services.report_jobs import report_jobs_work
     from tests.annotation.factories import user_make
 
     with connection.cursor() as cursor:
@@ -192,9 +200,17 @@ def _pages(sweep: Any) -> dict[str, float]:
         "admin_sweeps": reverse("admin:judges_sweep_changelist"),
     }
     times = {name: _milliseconds(client, address) for name, address in lists.items()}
-    comparison = _milliseconds(client, reverse("metaeval:comparison", args=[sweep.pk]))
+    address = reverse("metaeval:comparison", args=[sweep.pk])
+    client.get(address, {"now": "1"})
+    began = time.perf_counter()
+    report_jobs_work()  # none where the page can count so few by itself
+    seconds = time.perf_counter() - began
+    page = client.get(address).content.decode()
+    if "judge 0" not in page or 'id="report-job' in page:
+        raise AssertionError("the page has no comparison")
     return {
-        "comparison_ms": comparison,
+        "comparison_seconds": seconds,
+        "comparison_ms": _milliseconds(client, address),
         "list_ms_worst": max(times.values()),
         **{f"list_ms_{name}": value for name, value in times.items()},
     }

@@ -47,10 +47,10 @@ from annotation.models import (
     User,
 )
 from annotation.selectors.datasets import (
-    dataset_sizes,
     datasets_of_criteria,
     datasets_offered_by,
     datasets_visible_to,
+    item_sizes,
 )
 from annotation.selectors.instructions import dataset_systems
 from annotation.selectors.overview import studies_editable_by, studies_visible_to
@@ -168,7 +168,8 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(None if data is None else _filled(data), *args, **kwargs)
         self.locked: dict[str, str] = {}
         self._words()
-        self.sizes = dataset_sizes()
+        sizes = item_sizes(Dataset.objects.all())
+        self.sizes = {pk: kinds for pk, kinds in sizes.items() if kinds}
         self._offer_datasets(user)
         self._offer_studies(user)
         if self.instance._state.adding:
@@ -385,7 +386,7 @@ class StudyForm(forms.ModelForm[Study]):
         offered = slice_items(
             dataset_id=dataset.pk, kind=kind, categories=data["categories"], subset=data["subset"]
         )
-        self.slice = slice_counts(offered)
+        self.slice = slice_counts(offered, dataset.pk)
         if not self.slice.items:
             self.add_error(
                 "categories" if data["categories"] else "subset", "No item matches this selection."
@@ -457,7 +458,7 @@ def plan_of(form: StudyForm, *, seconds: str = "") -> Plan | None:
         form.is_valid()
     study = form.instance
     if not form.is_bound and study.dataset_id is not None:
-        form.slice = slice_counts(study_slice(study))
+        form.slice = slice_counts(study_slice(study), study.dataset_id)
     if (
         study.dataset_id is None
         or {"dataset", "kind", "categories", "subset", "overlap"} & form.errors.keys()

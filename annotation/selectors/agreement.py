@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from django.core.cache import cache
 from django.db.models import Count, Max, Q, Subquery
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
@@ -23,6 +22,7 @@ from annotation.kinds.grades import grade_of
 from annotation.kinds.values import NO_SCALES
 from annotation.models import Intervention, Label, Study, WorkRole
 from annotation.selectors.anytime import ItemPlace, Look, places_of, ratio_over_time
+from annotation.selectors.costly import MOST_AT_ONCE, counted_once, is_counted, study_key
 from annotation.selectors.datasets import scales_of
 from annotation.selectors.instructions import instruction_clusters
 from metaeval.figures import FIGURES, Figure, KindFigures, Sample
@@ -35,8 +35,7 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 11
-CACHE_SECONDS = 24 * 60 * 60
+VERSION = 12
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
 
@@ -198,6 +197,11 @@ class LabelStamp:
     latest: int
     changed: int
 
+    @property
+    def is_of_many(self) -> bool:
+        """Whether counting them is nothing that a page can wait for."""
+        return self.count > MOST_AT_ONCE
+
     def __str__(self) -> str:
         return f"{self.count}-{self.counted}-{self.latest}-{self.changed}"
 
@@ -217,22 +221,31 @@ def label_stamp(study: Study) -> LabelStamp:
 
 def agreement_so_far(study: Study, stamp: LabelStamp | None = None, dimension: str = "") -> Agreement:
     """What the labels of a study say so far of how far its people agree, overall or on one other dimension of its
-    pairs, by key. No query where nothing is new.
+    pairs, by key. No query where nothing is new; of a large study, not each label counts at once (`counted_once`).
     """
     stamp = stamp or label_stamp(study)
-    on = f":{dimension}" if dimension else ""
-    key = f"agreement:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}{on}"
-    known: Agreement | None = cache.get(key)
-    if known is None:
-        people: People = {}
-        rows = list(_labels_read(study, people, dimension))
-        has_criteria = kind_of(study.kind).parts == "criteria"
-        criteria = scales_of(study.dataset_id) if has_criteria else NO_SCALES
-        known = agreement_compute(
-            study.kind, rows, people, criteria, places_of(study), study.dataset.category_scheme
-        )
-        cache.set(key, known, CACHE_SECONDS)
-    return known
+    key = _key(study, stamp, dimension)
+    return counted_once(key, stamp, lambda: _agreement(study, dimension), may_lag=stamp.is_of_many)
+
+
+def is_agreement_counted(study: Study, stamp: LabelStamp, dimension: str = "") -> bool:
+    """Whether `agreement_so_far` would answer at once: it's known, or there are few labels."""
+    return not stamp.is_of_many or is_counted(_key(study, stamp, dimension), stamp, may_lag=True)
+
+
+def _key(study: Study, stamp: LabelStamp, dimension: str) -> str:
+    # What was set aside is gone at once, however long counting takes.
+    return f"{study_key(study, 'agreement')}:{VERSION}:{stamp.changed}:{dimension}"
+
+
+def _agreement(study: Study, dimension: str) -> Agreement:
+    people: People = {}
+    rows = list(_labels_read(study, people, dimension))
+    has_criteria = kind_of(study.kind).parts == "criteria"
+    criteria = scales_of(study.dataset_id) if has_criteria else NO_SCALES
+    return agreement_compute(
+        study.kind, rows, people, criteria, places_of(study), study.dataset.category_scheme
+    )
 
 
 def _labels_read(study: Study, people: People, dimension: str) -> Iterator[LabelRow]:

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.core.cache import cache
 
 from annotation.kinds import kind_of
 from annotation.kinds.reasons import Reason, reasons_in
 from annotation.models import ItemResponse, Label, Study
-from annotation.selectors.agreement import CACHE_SECONDS, LabelStamp, label_stamp
+from annotation.selectors.agreement import LabelStamp, label_stamp
+from annotation.selectors.costly import counted_once, study_key
 from annotation.selectors.instructions import instruction_clusters
 from metaeval.figures.estimates import plain
 from metaeval.stats import Resamples, ratio_estimate
 from metaeval.stats.errors import quiet
 
-VERSION = 1
+VERSION = 2
 MOST_SYSTEMS = 6
 TIE = ""
 # Of a bounded share the ends of an interval depend on the data alone; one resample says that they are wanted.
@@ -57,12 +57,8 @@ def reasons_so_far(study: Study, stamp: LabelStamp | None = None) -> ReasonsSoFa
     if not offered:
         return ReasonsSoFar()
     stamp = stamp or label_stamp(study)
-    key = f"reasons:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}"
-    known: ReasonsSoFar | None = cache.get(key)
-    if known is None:
-        known = _read(study, offered)
-        cache.set(key, known, CACHE_SECONDS)
-    return known
+    key = f"{study_key(study, 'reasons')}:{VERSION}:{stamp.changed}"
+    return counted_once(key, stamp, lambda: _read(study, offered), may_lag=stamp.is_of_many)
 
 
 def _read(study: Study, offered: Sequence[Reason]) -> ReasonsSoFar:

@@ -1,5 +1,6 @@
 """How far a study is, how fast it goes, and where its people are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -91,10 +92,27 @@ class LabelPace:
     reason: str
 
 
-def study_pace(study: Study, progress: StudyProgress, *, now: datetime | None = None) -> LabelPace:
-    """How fast labels come, and what follows for the end."""
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """When the labels of a study came: the first one, how many in the last 24 hours, and how many each day (UTC)."""
+
+    first: datetime | None
+    recent: int
+    by_day: Mapping[date, int]
+
+
+def study_activity(study: Study, *, now: datetime | None = None) -> Activity:
+    """When its labels came; one query at most."""
+    return counted(study_key(study, "activity"), lambda: _activity(study, now or timezone.now()))
+
+
+def study_pace(
+    study: Study, progress: StudyProgress, *, activity: Activity | None = None, now: datetime | None = None
+) -> LabelPace:
+    """How fast labels come, and what follows for the end; asks for the `activity` where it isn't given."""
     now = now or timezone.now()
-    first, recent = counted(study_key(study, "pace"), lambda: _times(study, now))
+    activity = activity or study_activity(study, now=now)
+    first, recent = activity.first, activity.recent
     if first is None:
         return LabelPace(0, None, None, "No labels yet.")
     hours = (now - first).total_seconds() / 3600
@@ -114,17 +132,25 @@ def study_pace(study: Study, progress: StudyProgress, *, now: datetime | None = 
     return LabelPace(recent, per_hour, now + timedelta(hours=left / per_hour), "")
 
 
-def _times(study: Study, now: datetime) -> tuple[datetime | None, int]:
-    """When the first label came, and how many came in the last 24 hours."""
-    row = (
+def _activity(study: Study, now: datetime) -> Activity:
+    rows = (
         Label.objects.current()
         .filter(study=study)
-        .aggregate(
+        .annotate(day=TruncDate("created_at"))
+        .order_by("day")
+        .values_list("day")
+        .annotate(
+            n=Count("pk"),
             first=Min("created_at"),
             recent=Count("pk", filter=Q(created_at__gt=now - timedelta(hours=PACE_HOURS))),
         )
     )
-    return row["first"], row["recent"]
+    found = list(rows)
+    return Activity(
+        first=found[0][2] if found else None,
+        recent=sum(recent for *_, recent in found),
+        by_day={day: n for day, n, *_ in found},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +253,9 @@ class Day:
     labels: int
 
 
-def labels_by_day(study: Study, *, days: int = DAYS_SHOWN) -> tuple[Day, ...]:
+def labels_by_day(activity: Activity, *, days: int = DAYS_SHOWN) -> tuple[Day, ...]:
     """Labels given on each of the days up to the latest one with any, days without one included. UTC."""
-    rows = counted(study_key(study, "days"), lambda: _days(study))
+    rows = activity.by_day
     if not rows:
         return ()
     last = max(rows)
@@ -237,15 +263,4 @@ def labels_by_day(study: Study, *, days: int = DAYS_SHOWN) -> tuple[Day, ...]:
     span = (last - first).days + 1
     return tuple(
         Day(day, rows.get(day, 0)) for day in (first + timedelta(days=offset) for offset in range(span))
-    )
-
-
-def _days(study: Study) -> dict[date, int]:
-    return dict(
-        Label.objects.current()
-        .filter(study=study)
-        .annotate(day=TruncDate("created_at"))
-        .order_by("day")
-        .values_list("day")
-        .annotate(n=Count("pk"))
     )

@@ -1,6 +1,5 @@
 """Signals of how the answers of a study were given, read and kept: what the page of its people says of them."""
 
-from django.core.cache import cache
 from django.db.models import F, IntegerField, Sum, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Length, Replace
@@ -9,10 +8,10 @@ from annotation.domain.machine_text import has_word
 from annotation.domain.signals import FLAGS, NUMBERS, Signals
 from annotation.models import AnswerSignals, Item, ItemResponse, Label, Study
 from annotation.selectors.agreement import label_stamp, seconds_of
+from annotation.selectors.costly import counted_once, study_key
 from annotation.selectors.signal_reasons import SignalAnswer, StudySignals, signals_compute
 
-VERSION = 1
-CACHE_SECONDS = 24 * 60 * 60
+VERSION = 2
 MOST = 100_000
 """Answers that are looked at, the latest ones."""
 
@@ -21,12 +20,9 @@ _COLUMNS = (*NUMBERS, *FLAGS)
 
 def signals_of(study: Study) -> StudySignals:
     """The signals and reasons of each person. One query where they're known, four where there are new labels."""
-    key = f"signals:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{study.machine_text}:{label_stamp(study)}"
-    known: StudySignals | None = cache.get(key)
-    if known is None:
-        known = signals_compute(signal_answers(study))
-        cache.set(key, known, CACHE_SECONDS)
-    return known
+    stamp = label_stamp(study)
+    key = f"{study_key(study, 'signals')}:{VERSION}:{study.machine_text}:{stamp.changed}"
+    return counted_once(key, stamp, lambda: signals_compute(signal_answers(study)), may_lag=stamp.is_of_many)
 
 
 def signal_answers(study: Study) -> list[SignalAnswer]:

@@ -18,8 +18,6 @@ from annotation.selectors.pay import pay_report
 from annotation.selectors.progress import StudyProgress, study_pace
 from metaeval.figures import FIGURES, Figure
 
-MOST_LABELS = 5_000
-"""Of a study whose agreement a list waits for; that of a larger one stands on its own page."""
 KEPT_SECONDS = 600
 VERSION = 2
 
@@ -69,7 +67,7 @@ def _line(study: Study, bonus: int) -> StudyLine:
         cache.get(key)
     )
     if kept is None:
-        found = agreement_so_far(study, stamp) if stamp.counted <= MOST_LABELS else None
+        found = agreement_so_far(study, stamp) if not stamp.is_of_many else None
         estimate = found.of_everyone if found is not None and found.items_with_two else None
         if estimate is not None and estimate["value"] is None:
             estimate = None

@@ -43,6 +43,7 @@ from annotation.models import (
     StudyState,
     User,
 )
+from annotation.selectors.dataset_figures import imported_labels_forget
 from annotation.services.audit import audit
 from annotation.services.claims import Overtaken, transaction_retried
 from annotation.services.consent import labels_may_stay
@@ -359,6 +360,7 @@ def _imported_erase(known: Annotator, *, with_labels: bool, why: str, now: datet
     kind = ErasureKind.DELETED if with_labels else ErasureKind.ANONYMIZED
     erasure_note(public_id=known.public_id, study_key=None, kind=kind, texts_kept=False, why=why, now=now)
     audit(f"annotator.{kind.value}", "imported labels", after={"why": why})
+    transaction.on_commit(lambda: imported_labels_forget(datasets), robust=True)
     transaction.on_commit(
         lambda: labels_erased.send(sender=Enrollment, study=None, datasets=datasets), robust=True
     )

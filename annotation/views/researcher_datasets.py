@@ -1,5 +1,6 @@
 """Datasets: what there is, and the items themselves."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -10,14 +11,14 @@ from django.urls import reverse
 from annotation.forms.upload import CriteriaForm, DatasetForm
 from annotation.kinds import kind_of
 from annotation.models import Dataset
-from annotation.selectors.datasets import dataset_counts, dataset_get_for
-from annotation.selectors.overview import (
+from annotation.selectors.dataset_figures import (
     KindItems,
     dataset_labels_for,
     dataset_list_for,
+)
+from annotation.selectors.datasets import dataset_counts, dataset_get_for
+from annotation.selectors.overview import (
     items_for_reading,
-    kind_items_for,
-    kind_items_of,
     label_tallies,
     studies_visible_to,
     unfinished_imports_count,
@@ -32,9 +33,8 @@ LONGEST_SEARCH = 200
 @researcher_page
 def dataset_list(request: ResearcherRequest) -> HttpResponse:
     rows = dataset_list_for(request.user)
-    kinds = kind_items_of(request.user, [row.dataset.pk for row in rows])
     context = {
-        "rows": [(row, _behind(row.dataset, kinds.get(row.dataset.pk, []))) for row in rows],
+        "rows": [(row, _behind(row.dataset, row.kinds)) for row in rows],
         "unfinished": unfinished_imports_count(request.user),
         "section": "datasets",
     }
@@ -46,7 +46,7 @@ def _shares(tally: dict[str, int]) -> list[tuple[str, int, float]]:
     return [(name, n, n / total) for name, n in tally.items()]
 
 
-def _behind(dataset: Dataset, kinds: list[KindItems]) -> dict[str, list[dict[str, Any]]]:
+def _behind(dataset: Dataset, kinds: Sequence[KindItems]) -> dict[str, list[dict[str, Any]]]:
     """The lists of items behind each tile, one for each kind that has some: the list is of an application above."""
 
     def lists(name: str, has: str = "") -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     tallies = label_tallies(request.user, [item.pk for item in page.object_list])
     for item in page.object_list:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
-    counts = dataset_counts(dataset)
+    counts, labelled = dataset_counts(dataset), dataset_labels_for(request.user, dataset)
     versions = list(dataset.versions.all())
     may_change, may_settle = dataset.rights.may_edit, dataset.rights.may_settle
     context = {
@@ -92,8 +92,8 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "kinds": _shares(counts.by_kind),
         "categories": _shares(counts.by_category),
         "subsets": _shares(counts.by_subset),
-        "labelled": dataset_labels_for(request.user, dataset),
-        "behind": _behind(dataset, kind_items_for(request.user, dataset)),
+        "labelled": labelled,
+        "behind": _behind(dataset, labelled.kinds),
         "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
         "criteria": list(dataset.criteria.all()),
         # Of the application above, by the name of its relation.

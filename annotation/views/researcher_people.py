@@ -12,9 +12,11 @@ from django.urls import reverse
 
 from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, SuspendForm, TakeBackForm
 from annotation.models import Enrollment, Study, StudyState
+from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.annotators import (
     annotators_of,
     answers_latest,
+    are_annotators_counted,
     interventions_of,
     people_filtered,
     people_stamp,
@@ -41,10 +43,20 @@ SHOWN = {
 }
 
 
-def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, Any]:
+def _table(request: ResearcherRequest, study: Study, labels: LabelStamp, stamp: str) -> dict[str, Any]:
     show = request.GET.get("show", "")
     show = show if show in SHOWN else ""
-    people = annotators_of(study)
+    # Who asks for the table waits for its figures: the page itself doesn't, and asks once it's there.
+    if not (request.htmx or "now" in request.GET or are_annotators_counted(study, labels)):
+        filters = [(key, words, None) for key, words in SHOWN.items()]
+        return {
+            "study": study,
+            "show": show,
+            "filters": filters,
+            "waits": True,
+            "n_people": study.enrollments.count(),
+        }
+    people = annotators_of(study, labels)
     return {
         "study": study,
         "all_items": items_behind(study),
@@ -53,6 +65,7 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
         "show": show,
         "filters": [(key, words, len(people_filtered(people.rows, key))) for key, words in SHOWN.items()],
         "stamp": stamp,
+        "asks_more": not request.GET.get("seen"),
         "polling": study.state == StudyState.OPEN,
         # Figures of many labels take a while; they do not change much in a minute either.
         "every": 15 if people.everybody.labels < MANY_LABELS else 60,
@@ -64,13 +77,14 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
 def people(request: ResearcherRequest, slug: str) -> HttpResponse:
     """A row an annotator. The part that changes is asked for again by htmx: 204 while nothing has (`?seen=`)."""
     study = study_of(request, slug)
-    stamp = people_stamp(study)
+    labels = label_stamp(study)
+    stamp = people_stamp(study, labels)
     if request.htmx:
         if request.GET.get("seen") == stamp:
             return HttpResponse(status=204)
-        context = _table(request, study, stamp)
+        context = _table(request, study, labels, stamp)
         return render(request, "annotation/researcher/people.html#table", context)
-    context = study_page(study, ("People", None), tab="people") | _table(request, study, stamp)
+    context = study_page(study, ("People", None), tab="people") | _table(request, study, labels, stamp)
     return render(request, "annotation/researcher/people.html", context)
 
 

@@ -14,7 +14,7 @@ from annotation.domain.errors import StudyRuleError
 from annotation.forms.entry import InvitationForm
 from annotation.forms.upload import ItemChoiceForm
 from annotation.models import Invitation, PayBasis, Study, StudyState
-from annotation.selectors.agreement import agreement_so_far, label_stamp
+from annotation.selectors.agreement import agreement_so_far, is_agreement_counted, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.dataset_versions import study_lag
 from annotation.selectors.overview import (
@@ -29,6 +29,7 @@ from annotation.selectors.picked import reasons_so_far
 from annotation.selectors.progress import (
     items_are_chosen,
     labels_by_day,
+    study_activity,
     study_funnel,
     study_pace,
     study_progress,
@@ -95,18 +96,25 @@ def _live(study: Study) -> dict[str, Any]:
     }
 
 
-def _figures(request: ResearcherRequest, study: Study, live: dict[str, Any]) -> dict[str, Any]:
+def _figures(
+    request: ResearcherRequest, study: Study, live: dict[str, Any], *, is_now: bool
+) -> dict[str, Any]:
     wanted = request.GET.get("dimension", "")
     dimension = next((each for each in study.dimensions_asked if each.part and each.key == wanted), None)
-    pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
+    key, stamp = dimension.key if dimension else "", live["labels"]
+    # Who asks for it waits for it: the page itself doesn't, and asks once it's there.
+    waits = not is_now and not is_agreement_counted(study, stamp, key)
+    activity = study_activity(study)
+    is_draft = study.state == StudyState.DRAFT
     return live | {
+        "waits": waits,
         "all_items": items_behind(study),
         "split_items": items_behind(study, case="split", sort="disagreement"),
-        "pace": pace,
-        "agreement": agreement_so_far(study, live["labels"], dimension.key if dimension else ""),
+        "pace": None if is_draft else study_pace(study, live["progress"], activity=activity),
+        "agreement": None if waits else agreement_so_far(study, stamp, key),
         "dimension": dimension,
-        "reasons": reasons_so_far(study, live["labels"]),
-        "days": _bars(labels_by_day(study)),
+        "reasons": None if waits else reasons_so_far(study, stamp),
+        "days": _bars(labels_by_day(activity)),
     }
 
 
@@ -130,12 +138,13 @@ def study_detail(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm) -> HttpResponse:
     context = (
-        _figures(request, study, _live(study))
+        _figures(request, study, _live(study), is_now="now" in request.GET)
         | study_page(study)
         | {
             # Who has a link can join: links are for those who let people in.
             "invitations": list(invitations_of(study)) if study.rights.may_edit else [],
             "invitation_form": form,
+            "asks_more": True,
             "may_identify": may_identify(request.user, study),
             "pay": _pay_words(study),
             "item_form": ItemChoiceForm(),
@@ -157,12 +166,13 @@ def _pay_words(study: Study) -> str:
 
 @researcher_page
 def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
-    """The part of the study page that changes; 204 while nothing has (`?seen=`)."""
+    """The part of the study page that changes; 204 while nothing has (`?seen=`). With `?now=` it's the first time."""
     study = study_of(request, slug)
     live = _live(study)
     if request.GET.get("seen") == live["stamp"]:
         return HttpResponse(status=204)
-    return render(request, "annotation/researcher/study_detail.html#live", _figures(request, study, live))
+    context = _figures(request, study, live, is_now=True) | {"asks_more": "now" in request.GET}
+    return render(request, "annotation/researcher/study_detail.html#live", context)
 
 
 @researcher_action

@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from annotation.kinds import kind_of
 from annotation.models import Dataset, Study, StudyState, User
+from annotation.selectors.dataset_figures import DatasetRow, dataset_list_for
 from annotation.selectors.datasets import items_of
-from annotation.selectors.overview import DatasetRow, dataset_list_for, study_list_for
+from annotation.selectors.overview import study_list_for
 from judges.models import SweepState
 from judges.selectors.reading import (
     SweepOfDataset,

@@ -113,7 +113,7 @@ def test_text_of_others_is_safe(cast):
 @pytest.mark.parametrize("where", ["list", "detail"])
 def test_queries_do_not_grow(cast, where):
     client, counts = client_of(cast.alice), []
-    dataset_make(pairs=1, name="d0")
+    labels_make(study_make(dataset=dataset_make(pairs=1, name="d0"), owner=cast.alice), [[1, 2]])
     for size in (2, 20):
         with CaptureQueriesContext(connection) as context:
             client.get(

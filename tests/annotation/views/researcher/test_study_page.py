@@ -1,19 +1,22 @@
 """The study page: progress, people, figures, and the part of it that is looked at again and again."""
 
 import re
+import time
 from datetime import date, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Stage, Study
-from annotation.selectors import costly
+from annotation.selectors import agreement, costly
 from annotation.selectors.progress import StudyProgress, study_pace
-from annotation.services.quality import enrollment_suspend
+from annotation.services.quality import enrollment_suspend, labels_set_aside
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import (
     annotator_make,
@@ -98,7 +101,7 @@ class TestPage:
             counts.append(len(context))
             labels_make(study, [[1, 2], [1, 1], [2, 2]])
             invitation_make(study=study)
-        assert counts[0] == counts[1] == 18
+        assert counts[0] == counts[1] == 17
 
 
 class TestLive:
@@ -159,10 +162,10 @@ class TestLive:
 
 
 def test_labels_by_day_have_no_gaps(cast, study):
-    from annotation.selectors.progress import labels_by_day
+    from annotation.selectors.progress import labels_by_day, study_activity
 
     labels_make(study, [[1, 2]])
-    (day,) = labels_by_day(study)
+    (day,) = labels_by_day(study_activity(study))
     assert day.labels == 2
     assert isinstance(day.day, date)
 
@@ -251,3 +254,89 @@ def test_counting_that_takes_long_is_not_done_at_each_look(study, monkeypatch):
     assert [costly.counted("looked-at", count) for _ in range(3)] == [1, 1, 1]
     monkeypatch.setattr(costly, "QUICK_SECONDS", 60)
     assert [costly.counted("quick", count) for _ in range(2)] == [2, 3]
+
+
+class TestManyLabels:
+    """Figures of many labels: the page doesn't wait for them, and they aren't counted at each label."""
+
+    @pytest.fixture(autouse=True)
+    def many(self, monkeypatch):
+        monkeypatch.setattr(agreement, "MOST_AT_ONCE", 3)
+
+    @pytest.fixture
+    def clock(self, monkeypatch):
+        """Seconds, which pass by what is added to them."""
+        clock = SimpleNamespace(now=1_000_000.0)
+        monkeypatch.setattr(costly, "time", SimpleNamespace(time=lambda: clock.now, monotonic=time.monotonic))
+        return clock
+
+    def test_the_page_asks_for_them_once_it_is_there(self, cast, study):
+        client, address = client_of(cast.alice), url("study-detail", "mine")
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        page = client.get(address).content.decode()
+        assert "Counting 6 labels" in page
+        assert "66.7%" not in page
+        live = re.search(r'id="study-live" hx-get="([^"]+)" hx-trigger="load"', page)[1]
+        assert "study-judges" not in page
+        part = client.get(live.replace("&amp;", "&")).content.decode()
+        assert "66.7%" in part
+        assert "Counting" not in part
+        assert reverse("metaeval:study-judges", args=["mine"]) in part
+        assert 'hx-trigger="every 10s"' in part
+        # They are known now, and the page has them at once.
+        again = client.get(address).content.decode()
+        assert "66.7%" in again
+        assert again.count(reverse("metaeval:study-judges", args=["mine"])) == 1
+
+    def test_without_scripts_a_link_shows_them(self, cast, study):
+        client, address = client_of(cast.alice), url("study-detail", "mine")
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        assert '<noscript><a href="?now=1' in client.get(address).content.decode()
+        assert "66.7%" in client.get(f"{address}?now=1").content.decode()
+
+    def test_the_same_of_people(self, cast, study):
+        client, address = client_of(cast.alice), url("study-people", "mine")
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        page = client.get(address).content.decode()
+        assert "Counting the labels of 3 people" in page
+        assert "people-table" not in page
+        assert url("study-reasons-to-look", "mine") not in page
+        part = client.get(f"{address}?show=", headers={"HX-Request": "true"}).content.decode()
+        assert "people-table" in part
+        assert url("study-reasons-to-look", "mine") in part
+        assert "people-table" in client.get(address).content.decode()
+
+    def test_the_same_of_people_without_scripts(self, cast, study):
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        page = client_of(cast.alice).get(f"{url('study-people', 'mine')}?now=1")
+        assert "people-table" in page.content.decode()
+
+    def test_more_labels_count_after_a_while(self, cast, study, clock, monkeypatch):
+        def slow(*given):
+            clock.now += 3
+            return counted(*given)
+
+        counted = agreement._agreement
+        monkeypatch.setattr(agreement, "_agreement", slow)
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        assert agreement.agreement_so_far(study).labels == 6
+        labels_make(study, [[None] * 3, [None] * 3, [1, 1, 2]])
+        assert agreement.agreement_so_far(study).labels == 6
+        clock.now += 3 * costly.PATIENCE - 4
+        assert agreement.agreement_so_far(study).labels == 6
+        assert agreement.is_agreement_counted(study, agreement.label_stamp(study))
+        clock.now += 2
+        assert not agreement.is_agreement_counted(study, agreement.label_stamp(study))
+        assert agreement.agreement_so_far(study).labels == 9
+
+    def test_what_was_set_aside_is_gone_at_once(self, cast, study, clock):
+        labels_make(study, [[1, 1, 2], [2, 2, 2]])
+        assert agreement.agreement_so_far(study).labels == 6
+        labels_set_aside(enrollment=study.enrollments.first(), by=cast.alice, reason="spam")
+        assert agreement.agreement_so_far(study).labels == 4
+
+    def test_of_few_each_label_counts(self, cast, study, clock, monkeypatch):
+        monkeypatch.setattr(agreement, "MOST_AT_ONCE", 100)
+        for n in (1, 2, 3):
+            labels_make(study, [[None] * 2] * n + [[1, 1]])
+            assert agreement.agreement_so_far(study).labels == 2 * n
