@@ -9,13 +9,17 @@ is a person's own.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.utils.translation import gettext, gettext_noop
+
 from annotation.compiled import CompiledRows, Parameter
 from annotation.domain.conversation import Stored, Turn, turns_of
 from annotation.kinds import ValueRules, kind_of
+from annotation.kinds.classification import Classification
 from annotation.kinds.evidence import MarkReason
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.kinds.values import spoken
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
+from annotation.selectors.slices import study_slice
 from web.caching import BoundedCache
 from web.plain_text import cut_off
 from web.rendering import MAX_MARKDOWN
@@ -23,6 +27,8 @@ from web.rendering import MAX_MARKDOWN
 CACHE_CHARS = 16_000_000
 # Texts of one item that are read as Markdown: it bounds the time of a page.
 MAX_MARKDOWN_TOGETHER = 4 * MAX_MARKDOWN
+STEP_QUESTION = gettext_noop("Which step is the first wrong one?")
+"""In place of the usual question of items to classify, where their categories are the steps of a trace."""
 PART_WORDS = 80  # characters of an aspect on a button
 
 
@@ -60,6 +66,24 @@ def item_shown(study: Study, item: Item, order: Sequence[int]) -> ShownItem:
         dimensions=study.dimensions_asked,
         reasons=study.reasons_offered,
     )
+
+
+def question_of(study: Study, item: ShownItem) -> str:
+    """What a person is asked of an item, in their language: the usual question of the kind, of a trace whose steps are
+    the categories one about steps, or the study's own words.
+    """
+    is_about_steps = item.asks_for_step and not study.asks_in_own_words
+    return gettext(STEP_QUESTION) if is_about_steps else study.question_shown
+
+
+def study_question(study: Study) -> str:
+    """What its people are asked, as its own page says it: of its first item, where the question depends on items."""
+    if study.kind == Classification.name and not study.asks_in_own_words:
+        items = Item.objects.filter(study_items__study=study).order_by("study_items__position", "pk")
+        first = items.first() or study_slice(study).order_by("position").first()
+        if first is not None:
+            return question_of(study, item_shown(study, first, (0,)))
+    return study.question_shown
 
 
 def parts_count(study: Study, item_id: int) -> int:

@@ -16,6 +16,7 @@ from annotation.kinds.reasons import PICKED
 from annotation.kinds.shown import NOT_APPLICABLE_KEY, AnswerPart, ShownItem, option_keys
 from annotation.kinds.values import spoken
 from annotation.models import Study, TiePolicy
+from annotation.selectors.shown import question_of
 
 register = template.Library()
 register.filter("spoken", spoken)
@@ -201,6 +202,12 @@ def _rules(study: Study, item: ShownItem | None = None) -> ValueRules:
         strengths=study.strengths,
         scales={} if item is None else {each.key: each.scale for each in item.criteria},
     )
+
+
+@register.simple_tag(name="question_of")
+def question_tag(study: Study, item: ShownItem | None) -> str:
+    """What a person is asked of an item; of none (the end of a test), what is usual in the study."""
+    return question_of(study, item) if item else study.question_shown
 
 
 @register.simple_tag(name="answer_words")

@@ -22,7 +22,7 @@ from annotation.kinds import kind_of
 from annotation.kinds.shown import ShownItem
 from annotation.models import Annotator, Enrollment, EvidenceRule, Stage
 from annotation.selectors.preview import Preview, preview_of
-from annotation.selectors.shown import item_shown, value_rules
+from annotation.selectors.shown import item_shown, question_of, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
 from annotation.views.annotator.parts import reason_inputs
 from annotation.views.annotator.steps import CHECK_FIRST
@@ -232,7 +232,7 @@ def _work(walk: Walk) -> HttpResponse:
         "work",
         status=422 if form else 200,
         state="item",
-        title=study.question_shown,
+        title=question_of(study, shown),
         state_template=f"{PAGES}/_item.html",
         here=walk.address(Stage.WORK, walk.place),
         progress={"done": walk.place, "total": total},

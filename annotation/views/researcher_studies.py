@@ -34,6 +34,7 @@ from annotation.selectors.progress import (
     study_pace,
     study_progress,
 )
+from annotation.selectors.shown import study_question
 from annotation.services.studies import (
     invitation_create,
     invitation_revoke,
@@ -147,6 +148,7 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
             "asks_more": True,
             "may_identify": may_identify(request.user, study),
             "pay": _pay_words(study),
+            "question": study_question(study),
             "item_form": ItemChoiceForm(),
             "lag": 0 if study.dataset_version in (None, study.dataset.version) else study_lag(study),
             "copy_nonce": secrets.token_hex(4),

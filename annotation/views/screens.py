@@ -43,6 +43,7 @@ from annotation.models import (
 )
 from annotation.selectors.own_answers import REPORTED
 from annotation.selectors.own_work import WorkDone
+from annotation.selectors.shown import question_of
 from annotation.selectors.steps import Feedback, Question
 from annotation.selectors.work import Progress
 from annotation.services.checks import SUSPENSION, WARNING
@@ -181,16 +182,17 @@ def _work(state: str, item: Callable[[str], ShownItem] | None = None, **more: An
     """The work page in a state; with an item, that of the study's kind unless one is given."""
 
     def context(code: str, study: Study) -> Context:
+        shown = item(code) if item else _item(code, study.kind)
         return {
             "state": state,
-            "title": study.question_shown,
+            "title": question_of(study, shown),
             "state_template": f"{PAGES}/_{state}.html",
             "here": "/s/screens/work/1/",
             "progress": {"done": 3, "total": 1200},
             "assignment": SimpleNamespace(pk=1),
             "kind_template": study.kind_info.template,
             "bar_template": study.kind_info.bar_template,
-            "item": item(code) if item else _item(code, study.kind),
+            "item": shown,
             "fields": {},
             "skip_reasons": reason_inputs(SKIP_REASONS),
             "report_reasons": reason_inputs(REPORT_REASONS),

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import get_language, gettext
 
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.evidence import marks_written
@@ -17,7 +17,7 @@ from annotation.kinds import answer_fields, from_canonical, kind_of
 from annotation.kinds.evidence import KEY as EVIDENCE
 from annotation.kinds.evidence import marks_shown
 from annotation.models import Assignment, Enrollment, EvidenceRule, Label, Stage, Study, StudyState
-from annotation.selectors.shown import item_shown
+from annotation.selectors.shown import item_shown, question_of
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
@@ -36,10 +36,6 @@ def _inputs(reasons: "tuple[tuple[str, StrPromise], ...]", _language: str) -> Sa
         '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
     )
     return format_html_join("", line, reasons)
-
-
-STEP_QUESTION = gettext_noop("Which step is the first wrong one?")
-"""In place of the usual question of items to classify, where their categories are the steps of a trace."""
 
 
 def live_context(enrollment: Enrollment, standing: WorkStanding | None = None) -> dict[str, Any]:
@@ -93,12 +89,10 @@ def item_context(
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
     slug = study.slug
     item = item_shown(study, found.study_item.item, found.shown_order)
-    is_usual = item.asks_for_step and not study.asks_in_own_words
-    question = gettext(STEP_QUESTION) if is_usual else study.question_shown
+    question = question_of(study, item)
     return part_context(request, enrollment, "item", standing=standing, live=live) | {
         "assignment": found,
         "title": gettext("Your answer: %(question)s") % {"question": question} if label else question,
-        "question": question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),
         "kind_template": study.kind_info.template,
         "bar_template": study.kind_info.bar_template,

@@ -139,4 +139,4 @@ def test_queries_are_as_many_for_any_number_of_datasets(tmp_path: Path) -> None:
         with CaptureQueriesContext(connection) as again:
             dataset_list_for(admin)
         counts.append((len(queries), len(again)))
-    assert counts == [(8, 5), (8, 5)]
+    assert counts == [(9, 5), (9, 5)]

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from annotation.models import Assignment, AssignmentState, Enrollment, Label
+from annotation.models import Assignment, AssignmentState, Enrollment, Label, Role, Study
 from annotation.services.assignments import assignment_claim
-from tests.annotation.factories import enrollment_make
+from tests.annotation.factories import enrollment_make, user_make
 from tests.annotation.traces import SYSTEM, messages_of, step_row, trace_study
 from tests.annotation.visits import client_of, url
 
@@ -58,6 +58,27 @@ class TestPage:
         assert value == {"1": False, "2": True, "3": False, "no wrong step": False}
         again = page_of(browser, lease)
         assert 'value="2" required checked' in again
+
+    @pytest.mark.parametrize("page", ["", "preview/work/1/", "adjudicate/{item}/"])
+    def test_pages_of_researchers_ask_the_same(self, at, page):
+        browser, lease = at(step_row(3))
+        browser.post(url("assignment", lease.enrollment.study, lease.pk), {"category": "2"})
+        other = enrollment_make(study=lease.enrollment.study)
+        again = assignment_claim(enrollment=other)
+        assert again is not None
+        client_of(other).post(url("assignment", other.study, again.pk), {"category": "1"})
+        admin = Client()
+        admin.force_login(user_make(role=Role.ADMINISTRATOR))
+        path = page.format(item=lease.study_item.item_id)
+        address = url("study-detail", lease.enrollment.study) + path
+        html = admin.get(address, follow=True).content.decode()
+        assert "Which step is the first wrong one?" in html
+        assert "Which category fits?" not in html
+        # Its own words stand as they are.
+        Study.objects.update(question="Where does it go wrong?")
+        html = admin.get(address, follow=True).content.decode()
+        assert "Where does it go wrong?" in html
+        assert "Which step is the first" not in html
 
     def test_no_step_is_wrong(self, at):
         browser, lease = at(step_row(3))
