@@ -316,8 +316,8 @@ class TestManyLabels:
             clock.now += 3
             return counted(*given)
 
-        counted = agreement._agreement
-        monkeypatch.setattr(agreement, "_agreement", slow)
+        counted = agreement.agreement_compute
+        monkeypatch.setattr(agreement, "agreement_compute", slow)
         labels_make(study, [[1, 1, 2], [2, 2, 2]])
         assert agreement.agreement_so_far(study).labels == 6
         labels_make(study, [[None] * 3, [None] * 3, [1, 1, 2]])
