@@ -52,9 +52,28 @@ def dataset_of_pairs(name: str, pairs: int) -> Any:
 
 def study_of(dataset: Any, people: int, **rules: Any) -> tuple[Any, list[Any]]:
     """An open study of all pairs of a dataset, and its people, who are at its work."""
-    from tests.annotation.factories import annotator_make, enrollment_make, study_make
+    from django.db import connection
 
-    study = study_make(dataset=dataset, slug=dataset.name, **rules)
+    from annotation.models import Study, StudyState
+    from tests.annotation.factories import annotator_make, enrollment_make
+
+    study = Study.objects.create(
+        dataset=dataset,
+        dataset_version=dataset.version,
+        slug=dataset.name,
+        title="Which is better?",
+        state=StudyState.OPEN,
+        consent="You agree to have your answers stored.",
+        guidelines="Prefer the answer that **follows** the instruction.",
+        **rules,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO annotation_studyitem"
+            " (study_id, item_id, position, role, overlap, n_open, n_accepted, probability)"
+            f" SELECT {study.pk}, id, position - 1, 'work', {study.overlap}, 0, 0, 1 FROM annotation_item"
+            f" WHERE dataset_id = {dataset.pk} ORDER BY position"
+        )
     return study, [
         enrollment_make(study=study, annotator=annotator_make(source=study.slug, external_id=str(k)))
         for k in range(people)
