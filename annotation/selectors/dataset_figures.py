@@ -91,7 +91,7 @@ def dataset_labels_for(user: User, dataset: Dataset) -> DatasetLabels:
     """How much of a dataset there is and is labelled, as far as they may see it; eight queries at most."""
     imported, places = _imported([dataset]), _places(user, [dataset])
     own = Enrollment.objects.filter(study__in=_studies(user, [dataset]), n_accepted__gt=0)
-    whose = Q(pk__in=own.values("annotator")) | Q(pk__in=imported[dataset.pk].annotators)
+    whose = Q(pk__in=own.values("annotator")) | Q(pk__among=imported[dataset.pk].annotators)
     row = Annotator.objects.filter(whose).aggregate(
         annotators=Count("pk"), simulated=Count("pk", filter=Q(is_simulated=True))
     )
