@@ -1,4 +1,5 @@
-"""2,000 annotators in 20 studies over 1,000,000 pairs, half of them labelled, on PostgreSQL with four web processes.
+"""2,000 annotators in 20 studies over 1,000,000 pairs, half of them labelled, on PostgreSQL with four web processes
+that share a Redis as cache, as `compose.yaml` has them.
 
 Submits arrive at random (`bench.arrivals`) at growing rates. At a pair each 35 seconds, 2,000 people are 57 a second.
 
@@ -50,7 +51,9 @@ PAGES = ("", "people/", "pay/", "reports/", "judges/", "edit/")
 def run(*, quick: bool = False, size: int = 0) -> dict[str, float]:
     """Measure; the figures by name."""
     items = size or (QUICK_ITEMS if quick else ITEMS)
-    with live_site(workers=WEB_PROCESSES) as (postgres, site):
+    from tests.services import start_redis
+
+    with live_site(workers=WEB_PROCESSES, CACHE_URL=start_redis()) as (postgres, site):
         session, studies, labels = _site_made(postgres, items)
         figures = {"items": float(items), "people": float(PEOPLE), "labels": float(labels)}
         figures |= _pages(site, session, studies[0][1])

@@ -251,7 +251,7 @@ class StudyForm(forms.ModelForm[Study]):
         offers = {
             "categories": [(name, name) for name in parts["categories"]],
             "subset": [("", "All"), *((name, name) for name in parts["subsets"])],
-            "sampling_baseline": [("", "Choose a system"), *((name, name) for name, _ in systems)],
+            "sampling_baseline": [("", "Choose a system"), *((name, name) for name in systems)],
             "criteria": [(key, f"{key}: {question}") for key, question in criteria],
         }
         for name, choices in offers.items():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import Count
 from django.db.models.functions import Left
 
 from annotation.kinds import PAIRWISE, kind_of
@@ -62,11 +61,10 @@ def instruction_clusters(dataset: Dataset, kind: str) -> dict[int, int]:
     return {pk: first.setdefault(name, pk) for pk, name in instruction_names(dataset).items()}
 
 
-def dataset_systems(dataset_id: int) -> list[tuple[str, int]]:
-    """The systems that responded in a dataset, each with to how many instructions; by name, one query."""
+def dataset_systems(dataset_id: int) -> list[str]:
+    """The names of the systems that responded in a dataset, in their order; one query."""
     rows = Response.objects.filter(instruction__dataset_id=dataset_id).exclude(system="")
-    counted = rows.order_by("system").values_list("system").annotate(n=Count("instruction", distinct=True))
-    return [(system, n) for system, n in counted]
+    return list(rows.order_by("system").values_list("system", flat=True).distinct())
 
 
 def system_responses(dataset_id: int, system: str) -> dict[int, str]:

@@ -54,7 +54,7 @@ class PairsForm(forms.Form):
         assert isinstance(against, forms.ChoiceField)
         against.choices = [
             (REFERENCE, f"The {HUMAN}"),
-            ("Systems of the dataset", [(f"system:{name}", name) for name, _ in dataset_systems(source.pk)]),
+            ("Systems of the dataset", [(f"system:{name}", name) for name in dataset_systems(source.pk)]),
             ("Contestants", [(f"contestant:{judge.pk}", judge.name) for judge in answered]),
         ]
 

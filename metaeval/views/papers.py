@@ -87,7 +87,7 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
     chosen = _chosen(request, paper)
     context |= {"chosen": chosen, "second": chosen.baselines[1:2]}
     if PAPERS[paper].ranks_systems:
-        systems = [name for name, _ in dataset_systems(dataset.pk)]
+        systems = dataset_systems(dataset.pk)
         context |= {
             "systems": systems if len(systems) > 1 else [],
             "agreement_sets": agreement_sets_for(request.user, dataset, PAPERS[paper].kinds),
