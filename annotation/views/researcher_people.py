@@ -33,7 +33,6 @@ from annotation.services.quality import (
 from annotation.views.common import enrollment_in, items_behind, study_of, study_page, study_to_edit
 from web.access import ResearcherRequest, researcher_action, researcher_page
 
-MANY_LABELS = 5_000
 SHOWN = {
     "": "Everybody",
     "flagged": "Flagged",
@@ -68,7 +67,7 @@ def _table(request: ResearcherRequest, study: Study, labels: LabelStamp, stamp: 
         "asks_more": not request.GET.get("seen"),
         "polling": study.state == StudyState.OPEN,
         # Figures of many labels take a while; they do not change much in a minute either.
-        "every": 15 if people.everybody.labels < MANY_LABELS else 60,
+        "every": 60 if labels.is_of_many else 15,
         "identified": may_identify(request.user, study),
     }
 
