@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -86,6 +87,7 @@ def process_start(*command: str, **environment: str) -> subprocess.Popen[str]:
         env=os.environ
         | {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "ERROR"}
         | environment,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -105,6 +107,38 @@ run()
 def worker_start() -> subprocess.Popen[str]:
     """Start a process that works until there is nothing to take up."""
     return process_start("-c", WORKER)
+
+
+WORKER_THAT_WAITS = """
+import django
+django.setup()
+from tests.judges.props import run
+print("ready", flush=True)
+input()
+run()
+"""
+
+
+@contextmanager
+def workers_together(n: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start `n` such processes that begin at the same moment, and leave none behind: on a busy machine, the first could
+    else be done before the last has read its modules.
+    """
+    workers = [process_start("-c", WORKER_THAT_WAITS) for _ in range(n)]
+    try:
+        for worker in workers:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+        yield workers
+    finally:
+        for worker in workers:
+            if worker.poll() is None:
+                os.killpg(worker.pid, signal.SIGKILL)
+            worker.communicate()
 
 
 def leases_run_out() -> None:

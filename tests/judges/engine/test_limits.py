@@ -30,7 +30,7 @@ from tests.judges.props import (
     run_instant,
     sweep_make,
     wait_for,
-    worker_start,
+    workers_together,
 )
 
 database = pytest.mark.django_db(transaction=True)
@@ -147,8 +147,7 @@ def test_two_workers_share_the_concurrency_of_an_endpoint():
         endpoint = endpoint_make(server.url, max_concurrency=8)
         judges = [judge_make(endpoint, "mock-slow-100", prompt=f"{name}.v1") for name in ("vanilla", "rules")]
         sweep = sweep_make(judges, dataset_make(pairs=80))
-        workers = [worker_start(), worker_start()]
-        try:
+        with workers_together(2) as workers:
             wait_for(
                 lambda: len(set(SweepRun.objects.exclude(owner="").values_list("owner", flat=True))) == 2
             )
@@ -157,7 +156,6 @@ def test_two_workers_share_the_concurrency_of_an_endpoint():
             before, started = server.stats()["requests"], time.monotonic()
             wait_for(lambda: time.monotonic() > started + 1.0)
             n_sent, seconds = server.stats()["requests"] - before, time.monotonic() - started
-        finally:
             outputs = [worker.communicate(timeout=120)[0] for worker in workers]
         assert [worker.returncode for worker in workers] == [0, 0], outputs
         # Eight at a time, of a tenth of a second each; it would be twice as many if each took them all.

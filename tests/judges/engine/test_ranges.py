@@ -24,7 +24,7 @@ from tests.judges.props import (
     run_instant,
     sweep_make,
     wait_for,
-    worker_start,
+    workers_together,
 )
 from tests.races import all_at_once
 
@@ -120,16 +120,13 @@ def test_workers_share_one_judge_and_a_killed_one_costs_only_what_it_had_in_flig
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=12), "mock-slow-40")
         sweep = sweep_make([judge], dataset_make(pairs=200))
-        workers = [worker_start() for _ in range(3)]
-        try:
+        with workers_together(3) as workers:
             wait_for(lambda: RunRange.objects.exclude(owner="").values("owner").distinct().count() == 3)
             wait_for(lambda: Judgment.objects.count() >= 60)
-        finally:
             os.killpg(workers[0].pid, signal.SIGKILL)
-            workers[0].communicate()
-        for worker in workers[1:]:
-            output, _ = worker.communicate(timeout=120)
-            assert worker.returncode == 0, output
+            for worker in workers[1:]:
+                output, _ = worker.communicate(timeout=120)
+                assert worker.returncode == 0, output
         leases_run_out()
         run()
         stats = server.stats()
