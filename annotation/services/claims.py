@@ -20,7 +20,7 @@ from itertools import product
 from typing import Any, TypeVar, cast
 
 from django.db import OperationalError, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils.crypto import salted_hmac
 
 from annotation.compiled import (
@@ -108,9 +108,12 @@ def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[Stu
         suspended_at=None,
         study__state=StudyState.OPEN,
     )
-    # A NOT EXISTS may be planned as one pass over all assignments there are, and is, on tables without statistics;
-    # this looks into an index for each item that is passed over.
+    # An EXISTS may be planned as one pass over all assignments there are, or over all of this person's, at every claim;
+    # this looks into an index for each item that is passed over. It stands in a CASE because PostgreSQL expects next to
+    # nothing of a subquery that IS NULL: it would read and sort all items behind the cursor instead of going through
+    # them in their order to the first.
     had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment).values("pk")[:1]
+    never_had = Case(When(had=None, then=Value(True)), default=Value(False), output_field=BooleanField())
     free = (
         StudyItem.objects.filter(
             Exists(may_work),
@@ -119,7 +122,7 @@ def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[Stu
             withdrawn_at=None,
         )
         .alias(had=Subquery(had))
-        .filter(had=None)
+        .filter(never_had)
         .order_by("position")
     )
     if nothing_pending:

@@ -1,6 +1,7 @@
 """Leases on a quiet day: one person after the other. What happens in a crowd is in `test_concurrency`."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -311,6 +312,30 @@ def test_claim_and_submit_take_nine_queries_with_begin_and_commit():
     assert said == ["BEGIN", "UPDATE", *turn, "COMMIT"]
     said = [query["sql"].split()[0] for query in submitting.captured_queries]
     assert said == ["BEGIN", "SELECT", *answer, *counts, "COMMIT"]
+
+
+def test_a_claim_reads_no_more_items_than_it_needs():
+    """With the plan that PostgreSQL keeps for it; it once read and sorted all items behind the cursor."""
+    if connection.vendor != "postgresql":
+        pytest.skip("a plan of PostgreSQL's")
+    study = study_make(pairs=600, overlap=2)
+    people = [enrollment_make(study=study) for _ in range(2)]
+    cursor = connection.cursor()
+    cursor.execute("ANALYZE")
+    cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    read = (
+        "SELECT sum(pg_stat_get_xact_tuples_fetched(oid)) FROM pg_class "
+        "WHERE oid = 'annotation_studyitem'::regclass OR oid IN "
+        "(SELECT indexrelid FROM pg_index WHERE indrelid = 'annotation_studyitem'::regclass)"
+    )
+    fetched = []
+    for _ in range(12):
+        for person in people:
+            lease = assignment_claim(enrollment=fresh(person))
+            assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+            cursor.execute(read)
+            fetched.append(cursor.fetchone()[0])
+    assert max(later - before for before, later in pairwise(fetched)) < 20, fetched
 
 
 def test_what_a_person_left_does_not_lead_round_the_cap():
