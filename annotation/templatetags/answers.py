@@ -53,13 +53,12 @@ class PointOption:
 
 
 @register.simple_tag
-def preference_points(study: Study, fields: Mapping[str, str] | None) -> tuple[PointOption, ...]:
-    """The buttons of a scale of 5 or 7 points, of which the form fields may have chosen one.
+def preference_points(study: Study, choice: str | None, strength: str | None) -> tuple[PointOption, ...]:
+    """The buttons of a scale of 5 or 7 points, of which these form fields may have chosen one.
 
     Digits count them from the left. A and B are further keys of the weakest preferences, T and X of the others.
     """
-    fields = fields or {}
-    return _point_options(study, joined(fields.get("choice", ""), fields.get("strength", "")), "choice")
+    return _point_options(study, joined(choice or "", strength or ""), "choice")
 
 
 def _point_options(study: Study, chosen: str, prefix: str) -> tuple[PointOption, ...]:
@@ -184,7 +183,7 @@ def reasonable_options(
 def _set_keys(study: Study, item: ShownItem, part: str, values: Sequence[str]) -> dict[str, str]:
     """The keys that choose each of these answers."""
     if study.strengths:
-        return {point.value: point.key.lower() for point in preference_points(study, None)}
+        return {point.value: point.key.lower() for point in preference_points(study, None, None)}
     if study.kind_info.parts == "criteria":
         scale = next(each.scale for each in item.criteria if each.key == part)
         keys = dict(zip(map(str, scale.points), option_keys(scale.points), strict=False))
