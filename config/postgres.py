@@ -1,9 +1,10 @@
-"""Connections to PostgreSQL that give up on a server that does not answer.
+"""Connections to PostgreSQL: they give up on a server that does not answer, and are checked without asking it.
 
 `statement_timeout` is kept by the server, so it does not help when the server itself hangs: there the client stops
 waiting, and closes the connection, since nobody knows what is still to come on it.
 """
 
+from select import POLLIN, poll
 from typing import Any, ClassVar
 
 from psycopg import Connection, OperationalError
@@ -13,7 +14,28 @@ GRACE_SECONDS = 3
 """How much longer than the server's own limit a client waits."""
 
 
-class BoundedConnection(Connection[Any]):
+class PooledConnection(Connection[Any]):
+    """A connection of a pool, whose check costs no round trip while the server has said nothing.
+
+    A server that ends, or ends the connection, says so on the socket, where it can be read between two requests. Beyond
+    that a check could find a server out of reach, and there its own question would wait as long as the next one.
+    """
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        """Run a statement; the empty one, which is the pool's check, only where there is something to read."""
+        if query == "" and not self._has_something_to_say():
+            return self.cursor()
+        return super().execute(query, params, **options)
+
+    def _has_something_to_say(self) -> bool:
+        if self.closed:
+            return True
+        socket = poll()
+        socket.register(self.pgconn.socket, POLLIN)
+        return bool(socket.poll(0))
+
+
+class BoundedConnection(PooledConnection):
     """A connection on which nothing is awaited for longer than `seconds`."""
 
     seconds: ClassVar[float] = 0

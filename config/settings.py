@@ -17,7 +17,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import places
-from config.postgres import GRACE_SECONDS, connections_limited
+from config.postgres import GRACE_SECONDS, PooledConnection, connections_limited
 from config.sign_in import groups_read, issuer_read
 
 django_stubs_ext.monkeypatch()
@@ -138,7 +138,7 @@ TEMPLATES = [
 # How many processes there are, how many requests each answers at the same time, and how long a client may take to
 # send one.
 WEB_WORKERS = env.int("WEB_WORKERS", default=1)
-WEB_THREADS = env.int("WEB_THREADS", default=8)
+WEB_THREADS = env.int("WEB_THREADS", default=4)
 WEB_BODY_SECONDS = env.float("WEB_BODY_SECONDS", default=20)
 
 # --- Database -------------------------------------------------------------------------------------------------
@@ -164,6 +164,7 @@ def _database() -> dict[str, Any]:
         # Beside what the URL itself asks for: `?sslmode=require`, `?host=/a/socket/directory`.
         options = {"connect_timeout": CONNECT_SECONDS} | config.get("OPTIONS", {})
         pool: dict[str, Any] = {"min_size": 1, "max_size": size, "timeout": 2 * CONNECT_SECONDS}
+        pool["connection_class"] = PooledConnection
         if seconds := env.float("DATABASE_STATEMENT_TIMEOUT", default=0):
             limit = f"-c statement_timeout={round(1000 * seconds)}"
             options["options"] = f"{options.get('options', '')} {limit}".strip()

@@ -82,6 +82,34 @@ connection.close_pool()
     assert 1 <= int(found.stdout) <= 3
 
 
+@pytest.mark.parametrize("seconds", ["0", "5"])
+def test_a_connection_that_the_server_ended_is_replaced_and_a_sound_one_asked_nothing(tmp_path, seconds):
+    code = f"""{READY}
+import os
+import psycopg
+from django.db import connection
+def ask(statement):
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        found = cursor.fetchone()[0]
+    connection.close()
+    return found
+first = ask("SELECT pg_backend_pid()")
+other = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True)
+looked = "SELECT query, state_change FROM pg_stat_activity WHERE pid = %s"
+before = other.execute(looked, [first]).fetchone()
+connection.ensure_connection()  # takes it from the pool, which checks it
+print(other.execute(looked, [first]).fetchone() == before)
+connection.close()
+other.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
+print(ask("SELECT pg_backend_pid()") != first)
+connection.close_pool()
+"""
+    environment = {"DATABASE_URL": services.start_postgres(), "DATABASE_POOL_SIZE": "1"}
+    found = run(code, tmp_path, DATABASE_STATEMENT_TIMEOUT=seconds, **environment)
+    assert found.stdout.split() == ["True", "True"], found.stderr
+
+
 MAIL = """
 from django.conf import settings
 print(settings.SENDS_MAIL, settings.EMAIL_BACKEND.split(".")[-2], settings.EMAIL_HOST, settings.EMAIL_PORT)
