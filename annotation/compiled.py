@@ -145,10 +145,12 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
 
     def all(self, **values: Any) -> list[M]:
         connection = _database()
-        sql, parameters, converters, model, names, (start, end), populators, annotations = self._ready(
-            connection
-        )
+        sql, parameters, *_ = self._ready(connection)
         rows = _execute(connection, sql, _bind(connection, parameters, values)).fetchall()
+        return self._instances(connection, rows)
+
+    def _instances(self, connection: Any, rows: Sequence[Sequence[Any]]) -> list[M]:
+        _, _, converters, model, names, (start, end), populators, annotations = self._ready(connection)
         found = []
         for raw in rows:
             row = list(raw)
@@ -164,6 +166,33 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
     def first(self, **values: Any) -> M | None:
         found = self.all(**values)
         return found[0] if found else None
+
+    def get_after(self, *writes: "Write", **values: Any) -> tuple[list[Any], M]:
+        """What `run_together` returns of the `writes`, and the one row that this selects, which they may not change.
+
+        On PostgreSQL all of it is one statement.
+        """
+        connection = _database()
+        sql, parameters, *_ = self._ready(connection)
+        if connection.vendor != "postgresql":
+            said = run_together(*writes)
+            return said, self._one(self.all(**values))
+        key = "+".join((*(write.key for write in writes), self._key))
+        together = connection.__dict__.get(key)
+        if together is None:
+            together = f"{_with(writes, connection)}, {sql.removeprefix('SELECT ')}"
+            connection.__dict__[key] = together
+        given = [value for write in writes for value in write.parameters] + _bind(
+            connection, parameters, values
+        )
+        rows = _execute(connection, together, given).fetchall()
+        said = [write.ran(number) for write, number in zip(writes, rows[0], strict=False)] if rows else []
+        return said, self._one(self._instances(connection, [row[len(writes) :] for row in rows]))
+
+    @staticmethod
+    def _one(found: list[M]) -> M:
+        (one,) = found
+        return one
 
 
 class CompiledRows(_Compiled[QuerySet[Any, Any]]):

@@ -13,13 +13,13 @@ neither for the item nor for what one person may label. Which role comes next is
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, run_together
+from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, Write, run_together
 from annotation.domain.signals import Signals
 from annotation.kinds import to_canonical, validate_value
 from annotation.kinds.evidence import Mark
@@ -34,7 +34,7 @@ from annotation.models import (
 )
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import own_label
-from annotation.services.checks import checks_follow
+from annotation.services.checks import checks_follow, checks_may_follow
 from annotation.services.claims import (
     PENDING,
     Overtaken,
@@ -49,7 +49,7 @@ from annotation.services.claims import (
     transaction_retried,
 )
 from annotation.services.enrollment import completion_code_give
-from annotation.services.labels import evidence_checked, label_record
+from annotation.services.labels import answer_writes, evidence_checked
 from annotation.services.leases import leases_reap, leases_renew
 from web.measuring import action_measured
 
@@ -263,17 +263,27 @@ def _submit(
         locked.enrollment = person.get(pk=locked.enrollment_id)
     outcome = _outcome(locked, held=held, now=now)
     told = told | {"wall_ms": _wall_ms(locked, told["wall_ms"], now)}
-    label = label_record(
+    accepted = outcome == "accepted"
+    answer = answer_writes(
         assignment=locked,
         value=value,
         evidence=evidence,
-        is_surplus=outcome != "accepted",
+        is_surplus=not accepted,
         submitted_at=now,
         **told,
     )
-    if outcome == "accepted":
+    counts = _counts(locked, held=held, accepted=accepted)
+    if accepted and checks_may_follow(study):
+        # What follows looks at the label, and locks places before it locks the person. That the study has such rules
+        # decides it, and never the item: the time of an answer must not tell a check from work.
+        said = run_together(*answer)
         checks_follow(enrollment=locked.enrollment, now=now, answered=locked.role == WorkRole.CHECK)
-    _count(locked, held=held, accepted=outcome == "accepted")
+        said += run_together(*counts)
+    else:
+        said = run_together(*answer, *counts)
+    if accepted and is_work and not said[-1]:
+        raise Overtaken
+    label = cast("Label", said[1])
     completion_code_give(enrollment=locked.enrollment)
     return Submission(label, outcome)
 
@@ -299,8 +309,10 @@ def _outcome(assignment: Assignment, *, held: bool, now: datetime) -> Outcome:
     return "accepted"
 
 
-def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
-    """Count the answer for its item and for the person; that to a hidden item counts nothing."""
+def _counts(assignment: Assignment, *, held: bool, accepted: bool) -> list[Write]:
+    """The statements that count the answer for its item and, the last one, for the person; that to a hidden item counts
+    nothing.
+    """
     counts = assignment.role == WorkRole.WORK
     writes = []
     if held or accepted:
@@ -311,9 +323,7 @@ def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
         )
     if accepted:
         writes.append(COUNTED.write(id=assignment.enrollment_id, accepted=int(counts)))
-    rows = run_together(*writes)
-    if accepted and not rows[-1] and counts:
-        raise Overtaken
+    return writes
 
 
 def _wall_ms(lease: Assignment, told: int | None, now: datetime) -> int | None:

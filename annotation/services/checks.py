@@ -30,6 +30,11 @@ class Check:
     at: datetime
 
 
+def checks_may_follow(study: Study) -> bool:
+    """Whether the study has a rule by which an answer to a check has consequences."""
+    return study.check_warn_below is not None or study.check_suspend_below is not None
+
+
 def checks_follow(*, enrollment: Enrollment, now: datetime, answered: bool) -> None:
     """Look at a person's latest checks and, if one was `answered` just now, warn or suspend by the study's rules.
 
@@ -39,7 +44,7 @@ def checks_follow(*, enrollment: Enrollment, now: datetime, answered: bool) -> N
     One query where nothing follows.
     """
     study = enrollment.study
-    if study.check_warn_below is None and study.check_suspend_below is None:
+    if not checks_may_follow(study):
         return
     if enrollment.suspended_at is not None or not (answered or study.check_rate):
         return

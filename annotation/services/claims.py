@@ -26,10 +26,10 @@ from django.utils.crypto import salted_hmac
 from annotation.compiled import (
     CompiledInsert,
     CompiledRows,
+    CompiledSelect,
     CompiledStatement,
     CompiledUpdate,
     Parameter,
-    run_together,
 )
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.mixing import pick, role_of_turn
@@ -176,6 +176,10 @@ NEXT_TURN_COUNTED = CompiledUpdate(
     )
 )
 LEASE = CompiledInsert(Assignment)
+# With the lease comes what its page shows first.
+LEASED = CompiledSelect(
+    lambda: StudyItem.objects.select_related("item__dataset").filter(pk=Parameter.of(StudyItem, "id"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,10 @@ def _lease(
     cursor: int | None,
     ahead: int,
 ) -> Assignment:
-    """Lease the item and count the turn of the person, who gets nothing if they were suspended or left meanwhile."""
+    """Lease the item and count the turn of the person, who gets nothing if they were suspended or left meanwhile.
+
+    The lease has its study item, item and dataset, as each that is given out.
+    """
     n_parts = parts_count(enrollment.study, item_id)
     salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
     # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
@@ -236,7 +243,7 @@ def _lease(
         if enrollment.study.fetch_ahead
         else TURN_COUNTED.write(id=enrollment.pk, cursor=cursor)
     )
-    n_counted, lease = run_together(
+    (n_counted, lease), leased = LEASED.get_after(
         turn,
         LEASE.write(
             study_item_id=place,
@@ -247,9 +254,11 @@ def _lease(
             leased_at=now,
             expires_at=expiry(enrollment.study, now),
         ),
+        id=place,
     )
     if not n_counted:
         raise Overtaken
+    lease.study_item = leased
     enrollment.n_claimed += 1
     enrollment.cursor = cursor
     return cast("Assignment", lease)
@@ -315,7 +324,8 @@ def own_lease(enrollment: Enrollment, now: datetime) -> Assignment | None:
     """The lease in hand, renewed; else one that ran out, if its place is still free. Inside a transaction."""
     mine = Assignment.objects.filter(enrollment=enrollment)
     until = expiry(enrollment.study, now)
-    opened = mine.filter(state=AssignmentState.OPEN).order_by("leased_at", "pk").first()
+    shown = mine.select_related("study_item__item__dataset")
+    opened = shown.filter(state=AssignmentState.OPEN).order_by("leased_at", "pk").first()
     if opened is not None:
         if not mine.filter(pk=opened.pk, state=AssignmentState.OPEN).update(expires_at=until):
             raise Overtaken
@@ -328,7 +338,7 @@ def lease_renew(enrollment: Enrollment, now: datetime, *, ahead: int = 0) -> Ass
     """Renew a lease that ran out in its own row: the shown order stays, and so does the draft. Inside a transaction."""
     assignment = (
         Assignment.objects.select_for_update(of=("self", "study_item"), no_key=True)
-        .select_related("study_item")
+        .select_related("study_item__item__dataset")
         .filter(RENEWABLE, enrollment=enrollment)
         .filter(
             enrollment__stage=Stage.WORK,

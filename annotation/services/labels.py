@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.compiled import CompiledInsert, CompiledUpdate, Parameter, run_together
+from annotation.compiled import CompiledInsert, CompiledUpdate, Parameter, Write, run_together
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.domain.scales import Scales
 from annotation.domain.signals import Signals
@@ -45,7 +45,7 @@ ANSWERED = CompiledUpdate(
 )
 
 
-def label_record(
+def label_write(
     *,
     assignment: Assignment,
     value: Mapping[str, Any],
@@ -57,12 +57,9 @@ def label_record(
     pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
-    submitted_at: datetime | None = None,
-    signals: Signals | None = None,
-) -> Label:
-    """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` and
-    `evidence` are canonical and validated. With `submitted_at`, the assignment is answered by it, with these `signals`
-    beside the label if there are any.
+) -> Write:
+    """The statement that inserts a label with all that is needed to read it later, of a hidden check also how right it
+    is. `value` and `evidence` are canonical and validated.
 
     The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
     """
@@ -70,7 +67,7 @@ def label_record(
     gold = place.item.gold if assignment.role == WorkRole.CHECK else None
     # Fetched for work too: the time that a label takes must not tell whether it is one of a check.
     rules = study.test_study if study.check_rate or gold else study
-    label = LABEL.write(
+    return LABEL.write(
         item_id=place.item_id,
         annotator_id=assignment.enrollment.annotator_id,
         study=study,
@@ -94,11 +91,17 @@ def label_record(
         active_ms=active_ms,
         wall_ms=wall_ms,
     )
-    if submitted_at is None:
-        return cast("Label", run_together(label)[0])
-    beside = [] if signals is None else [SIGNALS.write(assignment=assignment, **asdict(signals))]
+
+
+def answer_writes(
+    *, assignment: Assignment, submitted_at: datetime, signals: Signals | None, **label: Any
+) -> list[Write]:
+    """The statements of an answer: the assignment is answered, its label inserted (`label_write`), and the signals if
+    there are any, in this order.
+    """
     answered = ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)
-    return cast("Label", run_together(answered, label, *beside)[1])
+    beside = [] if signals is None else [SIGNALS.write(assignment=assignment, **asdict(signals))]
+    return [answered, label_write(assignment=assignment, **label), *beside]
 
 
 def evidence_checked(
@@ -157,7 +160,7 @@ def label_change(
         evidence = evidence_checked(study, locked.study_item.item, shown_marks, locked.shown_order)
         if (value, comment, evidence) == (standing.value, standing.comment, standing.evidence):
             return standing
-        return label_record(
+        write = label_write(
             assignment=locked,
             value=value,
             is_surplus=standing.is_surplus,
@@ -169,6 +172,7 @@ def label_change(
             active_ms=active_ms,
             wall_ms=wall_ms,
         )
+        return cast("Label", run_together(write)[0])
 
 
 def _change_check(study: Study, person: Enrollment, now: datetime) -> None:

@@ -170,8 +170,7 @@ def _next(
         messages.info(request, gettext("Your time on that item ran out, so it was released."))
     if not _is_part(request):
         return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
-    claim = assignment_get_for(enrollment, claimed.pk)
-    return _show(request, claim, last=last, standing=standing, saved=saved)
+    return _show(request, claimed, last=last, standing=standing, saved=saved)
 
 
 def _finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
