@@ -23,6 +23,7 @@ import psycopg
 import psycopg.sql
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Field, Model, QuerySet
+from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
 
@@ -123,6 +124,40 @@ def _bind(connection: Any, parameters: Sequence[Any], values: Mapping[str, Any])
     return [one.bound(values, connection) if isinstance(one, Parameter) else one for one in parameters]
 
 
+class _Loader:
+    """Makes instances of a model from rows, each column put where the field would put it.
+
+    `Model.from_db` calls `__init__`, which looks at each argument and sends signals that nobody here listens to; of a
+    study's eighty columns that takes as long as to fetch them.
+    """
+
+    def __init__(self, model: type[Model]) -> None:
+        self._model = model
+
+    def from_db(self, alias: str, names: Sequence[str], values: Sequence[Any]) -> Any:
+        new = self._model.__new__(self._model)
+        new.__dict__.update(zip(names, values, strict=True))  # what is not in it is deferred
+        new._state = ModelState()
+        new._state.adding, new._state.db = False, alias
+        return new
+
+
+def _loader(model: type[Model]) -> Any:
+    """How instances of the model are made: by the model itself where it has ways of its own."""
+    has_own = (
+        model.__init__ is not Model.__init__
+        or cast("Any", model.from_db).__func__ is not cast("Any", Model.from_db).__func__
+    )
+    return model if has_own else _Loader(model)
+
+
+def _populators(populators: Sequence[Any]) -> Sequence[Any]:
+    for populator in populators:
+        populator.model_cls = _loader(populator.model_cls)
+        _populators(populator.related_populators)
+    return populators
+
+
 class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
     """A SELECT of model instances, with what `select_related` and `annotate` add to them."""
 
@@ -136,10 +171,10 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
             sql,
             parameters,
             tuple(compiler.get_converters([expression for expression, _, _ in select]).items()),
-            info["model"],
+            _loader(info["model"]),
             [one[0].target.attname for one in select[start:end]],
             (start, end),
-            cast("Any", get_related_populators)(info, select, connection.alias),
+            _populators(cast("Any", get_related_populators)(info, select, connection.alias)),
             tuple(compiler.annotation_col_map.items()),
         )
 
@@ -150,12 +185,12 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
         return self._instances(connection, rows)
 
     def _instances(self, connection: Any, rows: Sequence[Sequence[Any]]) -> list[M]:
-        _, _, converters, model, names, (start, end), populators, annotations = self._ready(connection)
+        _, _, converters, loader, names, (start, end), populators, annotations = self._ready(connection)
         found = []
         for raw in rows:
             row = list(raw)
             _convert(row, converters, connection)
-            instance = model.from_db(connection.alias, names, row[start:end])
+            instance = loader.from_db(connection.alias, names, row[start:end])
             for populator in populators:
                 populator.populate(row, instance)
             for name, place in annotations:

@@ -76,6 +76,48 @@ class TestLikeTheOrm:
         assert found.created_at.tzinfo is not None
         assert not found._state.adding
 
+    def test_an_instance_is_as_the_orm_makes_it(self):
+        lease = assignment_claim(enrollment=enrollment_make(study=study_make(pairs=1)))
+        names = ("state", "study_item__n_open", "study_item__item__gold", "enrollment__invitation")
+        build = lambda pk: (  # noqa: E731
+            Assignment.objects.select_related("study_item__item", "enrollment__invitation")
+            .only(*names)
+            .filter(pk=pk)
+        )
+        found = CompiledSelect(lambda: build(Parameter.of(Assignment, "id"))).first(id=lease.pk)
+        expected = build(lease.pk).get()
+        for mine, its in (
+            (found, expected),
+            (found.study_item, expected.study_item),
+            (found.study_item.item, expected.study_item.item),
+            (found.enrollment, expected.enrollment),
+        ):
+            assert mine == its
+            assert mine.get_deferred_fields() == its.get_deferred_fields()
+            assert {**mine.__dict__, "_state": 0} == {**its.__dict__, "_state": 0}
+            assert mine._state.fields_cache.keys() == its._state.fields_cache.keys()
+            assert (mine._state.db, mine._state.adding) == (its._state.db, its._state.adding)
+        assert found.shown_order == lease.shown_order  # fetched when it is asked for
+        found.state = "released"
+        found.save(update_fields=["state"])
+        assert Assignment.objects.get().state == "released"
+
+    def test_writes_and_the_row_beside_them(self):
+        study = study_make(pairs=1)
+        made, now = enrollment_make(study=study), timezone.now()
+        place = study.study_items.get()
+        row = CompiledSelect(lambda: type(place).objects.filter(pk=Parameter.of(type(place), "id")))
+        insert = INSERT.write(
+            study_item_id=place.pk, enrollment=made, shown_order=[1, 0], leased_at=now, expires_at=now
+        )
+        (moved, lease), found = row.get_after(MOVED.write(id=made.pk, cursor=7), insert, id=place.pk)
+        assert (moved, found, values_of(found)) == (1, place, values_of(place))
+        assert values_of(lease) == values_of(Assignment.objects.get())
+        made.refresh_from_db()
+        assert made.cursor == 7
+        with pytest.raises(ValueError, match="not enough values"):
+            row.get_after(MOVED.write(id=made.pk, cursor=8), id=0)
+
     def test_nothing_found(self):
         assert BY_TOKEN.first(token="nobody's") is None
         assert BY_TOKEN.all(token="") == []

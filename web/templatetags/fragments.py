@@ -8,12 +8,13 @@ as they are now. A model among the values stands for what its own columns say; r
 
 import re
 from collections.abc import Hashable, Mapping
+from functools import cache
 from itertools import count
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 from django import template
-from django.db.models import Model
+from django.db.models import JSONField, Model
 from django.template.base import FilterExpression, NodeList, Parser, Token, token_kwargs
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
@@ -81,14 +82,22 @@ class Fragment(template.Node):
         return _Rendered(tuple(_SPLIT.split(html)), characters)
 
 
+@cache
+def _names(model: type[Model]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of its columns, and the places of those with lists and objects, which can't be in a key."""
+    fields = model._meta.concrete_fields
+    places = (place for place, field in enumerate(fields) if isinstance(field, JSONField))
+    return tuple(field.attname for field in fields), tuple(places)
+
+
 def _columns(row: Model) -> list[Hashable]:
     """What the row says, as parts of a key."""
-    found: list[Hashable] = [type(row)]
+    names, unhashable = _names(type(row))
     known = row.__dict__
-    for field in row._meta.concrete_fields:
-        column = known.get(field.attname)
-        found.append(repr(column) if isinstance(column, list | dict) else column)
-    return found
+    found: list[Hashable] = [known.get(name) for name in names]
+    for place in unhashable:
+        found[place] = repr(found[place])
+    return [type(row), *found]
 
 
 @register.tag
