@@ -13,6 +13,9 @@ next_item_ms, next_item_p95_ms : from the key that submits to the frame that sho
 long_pair_key_ms, long_pair_key_max_ms : of a pair of 20,000 words on a phone of 390 x 844 with its processor slowed
     four times, from a key to the frame that answers it; median and largest over keys that choose, scroll, go to the
     next section and to the other answer, with the words that differ marked.
+long_pair_limit_ms : what the browser itself needs for such a key: median over keys that scroll by most of a screen, of
+    the same texts on a page with nothing else on it, neither styles nor scripts of ours, slowed as much.
+long_pair_times_limit : how many times that a key takes in the pair.
 long_pair_ready_ms : there, from the personal link to the item on the screen.
 long_pair_mark_ms, long_pair_mark_max_ms : there, where the study asks for evidence, of the keys that begin to mark,
     move and extend what is marked.
@@ -39,8 +42,11 @@ SUBMIT = """() => new Promise((resolve) => {
     const began = performance.now();
     const look = () => {
         const form = document.querySelector("#work form[data-annotate]");
-        if (!form || form.action === before) requestAnimationFrame(look);
-        else requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
+        if (!form || form.action === before) return requestAnimationFrame(look);
+        // The item is in the page, and this frame paints it; a message comes after that.
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => resolve(performance.now() - began);
+        port2.postMessage(0);
     };
     document.querySelector(".answer-bar button[type=submit]").click();
     look();
@@ -53,6 +59,8 @@ SLOWED = 4
 TRACE_STEPS = 500
 MARK_KEYS = ("Shift+E", *("ArrowDown", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown") * 3)
 LONG_KEYS = ("a", "PageDown", "j", "n", "b", "ArrowDown", "k", "n", "t", "PageDown", "j", "n") * 2
+# Runs in a page with nothing on it: each key scrolls it.
+SCROLL = """() => addEventListener("keydown", (event) => { event.preventDefault(); scrollBy(0, 0.8 * innerHeight); })"""
 # Runs in the page: from each key to the frame that was painted after it.
 WATCH_KEYS = """() => {
     window.keyTimes = [];
@@ -150,14 +158,32 @@ def _long_pair(browser: Any, link: str) -> dict[str, float]:
         page.keyboard.press(key)
         page.wait_for_timeout(250)
     marking = page.evaluate("window.keyTimes")
+    limit = _limit(
+        context, page.locator(".response-body").evaluate_all("(all) => all.map((one) => one.innerHTML)")
+    )
     context.close()
     return {
+        "long_pair_limit_ms": round(limit, 1),
+        "long_pair_times_limit": round(statistics.median(times) / limit, 2),
         "long_pair_mark_ms": round(statistics.median(marking), 1),
         "long_pair_mark_max_ms": round(max(marking), 1),
         "long_pair_key_ms": round(statistics.median(times), 1),
         "long_pair_key_max_ms": round(max(times), 1),
         "long_pair_ready_ms": round(ready, 0),
     }
+
+
+def _limit(context: Any, answers: list[str]) -> float:
+    """Median time of a key that scrolls these texts, where there is nothing beside them."""
+    page = context.new_page()
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
+    page.set_content("<!doctype html><meta name=viewport content='width=device-width'>" + "".join(answers))
+    page.evaluate(SCROLL)
+    page.evaluate(WATCH_KEYS)
+    for _ in LONG_KEYS:
+        page.keyboard.press("PageDown")
+        page.wait_for_timeout(250)
+    return statistics.median(page.evaluate("window.keyTimes"))
 
 
 def _trace(browser: Any, link: str) -> dict[str, float]:
