@@ -302,3 +302,44 @@ def test_twenty_long_items_on_a_phone(live_server, phone: Page):
         phone.get_by_role("button", name="Submit").tap()
     phone.wait_for_url("**/done/")
     assert Label.objects.count() == 20
+
+
+# Each paragraph differs in one word; the first text nodes of the highlight's ranges say where they are.
+MARKED = """() => [...(CSS.highlights.get("differs") ?? [])].map((one) =>
+    one.startContainer.data.slice(one.startOffset, one.endOffset))"""
+IN_SIGHT = """() => [...document.querySelectorAll("[data-pane] .plain > span")].filter((block) => {
+    const [pane, own] = [block.closest("[data-pane]"), block].map((one) => one.getBoundingClientRect());
+    const high = Math.min(own.bottom, pane.bottom, innerHeight) - Math.max(own.top, pane.top, 0);
+    const wide = Math.min(own.right, innerWidth) - Math.max(own.left, 0);
+    return high > 40 && 2 * wide > own.width;
+}).map((block) => block.textContent.match(/[ab]only\\d+/)[0])"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_of_a_long_pair_the_words_that_differ_are_marked_where_it_is_read(live_server, page: Page, width):
+    """A highlight is painted anew with any change of the page, so of long answers it has only what is in sight."""
+    dataset = dataset_make(pairs=1)
+    words = " ".join(["the same words in both"] * 20)
+    for response, letter in zip(Response.objects.order_by("pk"), "ab", strict=True):
+        paragraphs = [f"{letter}only{n} {words} {n}." for n in range(200)]
+        Response.objects.filter(pk=response.pk).update(text="\n\n".join(paragraphs))
+    page.set_viewport_size({"width": width, "height": 844})
+    person = enrollment_make(study=study_make(dataset=dataset, show_differences=True))
+    open_long(page, live_server, person)
+    press(page, "Shift+D")
+    shown_first = page.locator("[data-pane=a] .plain > span").first.inner_text()[0]
+    read = {"a", "b"} if width == 1280 else {shown_first}
+    for key in ("", "End", "Home", "PageDown", "n", "PageDown"):
+        if key:
+            page.keyboard.press(key)
+        if key == "n" and width == 390:
+            read = {"a", "b"} - read
+        page.wait_for_function(
+            f"() => {{ const [marked, sight] = [({MARKED})(), ({IN_SIGHT})()];"
+            " return sight.length && sight.every((one) => marked.includes(one)); }"
+        )
+        marked = page.evaluate(MARKED)
+        assert {one[0] for one in marked} == read, (key, marked)
+        assert len(marked) < 24, (key, marked)  # of four hundred
+    page.keyboard.press("Shift+D")
+    page.wait_for_function("() => !CSS.highlights.has('differs')")
