@@ -29,7 +29,7 @@ from web.rendering_work import TooMuchWorkError, work_plugin
 MAX_MARKDOWN = 60_000
 """Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
 PLAIN_BLOCK = 400
-"""Characters at least, of a block of a long plain text: less than a screen of a phone, since it is painted as a whole."""
+"""Characters at least, of a block of a long plain text. A phone shows more at once; it is painted as a whole."""
 MAX_HIGHLIGHT = 12_000
 """Characters of code that are highlighted in one text; blocks after that are plain."""
 MAX_RENDERED = 24_000_000
