@@ -105,7 +105,9 @@
     const left = [...list.querySelectorAll(".marked-remove")];
     const heading = list.closest("[data-marked]");
     heading.tabIndex = -1;
-    (left[Math.min(at, left.length - 1)] ?? heading).focus({ preventScroll: true });
+    // Of a ranked answer without a mark no list is shown: its card is.
+    const rest = heading.checkVisibility() ? heading : heading.parentElement.closest("[tabindex]");
+    (left[Math.min(at, left.length - 1)] ?? rest).focus({ preventScroll: true });
   };
 
   // --- the bar at what is selected -------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@
     if (!isOpen() || isDown || bar()?.contains(document.activeElement)) return;
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) {
-      if (!cursor) close();
+      if (pending && !cursor) close(); // what the list has led to stays painted
       return;
     }
     const range = selection.getRangeAt(0);
@@ -272,7 +274,7 @@
   };
   /** Where marking begins: the answer that is read, of a conversation its first message that is in view. */
   const first = () => {
-    const answer = document.querySelector(`[data-pane="${window.touchstonePanes?.current()}"]`);
+    const answer = document.querySelector(`[data-pane="${window.touchstonePanes?.current()}"], [data-rank-card][data-current]`);
     const all = [...(answer?.querySelectorAll("[data-source]") ?? [])];
     const among = all.length ? all : bodies();
     return among.find((body) => body.getBoundingClientRect().bottom > passages().frame(body).top + 8) ?? among[0];
@@ -429,6 +431,11 @@
     pending = null;
     passages().paint("mark-now", []);
     load();
+  });
+  // Ranked answers that were moved: what is painted is gone, what is marked is not.
+  document.addEventListener("touchstone:moved", () => {
+    if (!cursor) close();
+    draw();
   });
   document.addEventListener("touchstone:texts", () => {
     cursor = null;

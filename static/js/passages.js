@@ -128,9 +128,19 @@
     const bottom = Math.min(box ? box.getBoundingClientRect().bottom : innerHeight, document.querySelector(".answer-bar")?.getBoundingClientRect().top ?? innerHeight);
     return { box, top, bottom };
   };
+  const FADING = 48; // the end of what is shown of a long answer
+  /** A passage in the part of a ranked answer that is not shown opens it. */
+  const uncover = (body, passage) => {
+    const cut = body.closest("[data-rank-body]:not([data-whole])");
+    if (!cut) return;
+    cut.scrollTop = 0; // a selection may have moved what is no scroll box
+    if (passage.getBoundingClientRect().bottom <= cut.getBoundingClientRect().bottom - FADING) return;
+    cut.closest("[data-rank-card]").querySelector("[data-expand]").click();
+  };
   const go = (body, from, to) => {
     const pane = body.closest("[data-pane]");
     if (pane && pane.dataset.pane !== window.touchstonePanes?.current()) window.touchstonePanes?.show(pane.dataset.pane, false);
+    uncover(body, range(body, from, to));
     const { box, top, bottom } = frame(body);
     const seen = range(body, from, to).getBoundingClientRect();
     if (seen.top >= top + 8 && seen.bottom <= bottom - 8) return;
@@ -161,4 +171,5 @@
   addEventListener("DOMContentLoaded", showOthers);
   document.addEventListener("htmx:load", showOthers);
   document.addEventListener("touchstone:texts", showOthers);
+  document.addEventListener("touchstone:moved", showOthers);
 })();

@@ -198,7 +198,7 @@ def test_kinds_whose_answers_are_texts_have_reasons():
         "rubric": ["part:clear"],
         "importance": [],
         "checklist": ["part:clear"],
-        "answer_ranking": [],
+        "answer_ranking": ["good", "bad"],
         "classification": ["choice"],
     }
     assert all(bool(names[name]) == ("evidence" in kind.study_rules) for name, kind in KINDS.items())

@@ -24,7 +24,7 @@ from tests.annotation.cast import url as staff_url
 from tests.annotation.conversations import ARABIC, LONG, MESSAGES, responses_become_conversations
 from tests.annotation.factories import enrollment_make
 from tests.annotation.kinds import kind_study_make
-from tests.annotation.views.annotator.test_evidence import ANSWERS, REASONS
+from tests.annotation.views.annotator.test_evidence import ANSWERS, N_RESPONSES, REASONS
 from tests.annotation.visits import client_of, url
 from web.tables import table_bytes
 
@@ -57,7 +57,7 @@ def in_arabic(kind=Kind.PAIRWISE, response=0):
 def test_a_mark_in_a_message_is_stored_with_its_number_and_quote(kind):
     study, browser, lease = at_work(kind)
     html = browser.get(page_of(study, lease)).content.decode()
-    n_responses = 2 if kind == Kind.PAIRWISE else 1
+    n_responses = N_RESPONSES.get(kind, 1)
     assert re.findall(r'data-response="(\d)" data-message="(\d)"', html) == [
         (str(response), message) for response in range(n_responses) for message in "247"
     ]
@@ -68,7 +68,7 @@ def test_a_mark_in_a_message_is_stored_with_its_number_and_quote(kind):
     (stored,) = Label.objects.get().evidence
     assert (stored["message"], stored["start"], stored["end"]) == (4, AT, AT + 10)
     assert stored["quote"] == "طوي الورقة"
-    assert stored["response"] == (lease.shown_order[0] + 1 if kind == Kind.PAIRWISE else 1)
+    assert stored["response"] == (lease.shown_order[0] + 1 if kind in N_RESPONSES else 1)
 
 
 def test_a_conversation_before_the_answers_is_not_markable():
