@@ -103,6 +103,11 @@ class Turn:
         return SPEAKERS.get(self.role, self.role)
 
     @property
+    def is_answer(self) -> bool:
+        """Whether it has text of the assistant that those who judge can read."""
+        return self.role == "assistant" and not self.hidden and bool(self.text.strip())
+
+    @property
     def said(self) -> str:
         """All that the turn says, as one text: its tool calls below what it says, its error before the result."""
         if self.hidden:

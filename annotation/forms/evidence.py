@@ -1,7 +1,8 @@
 """The passages that the form of an answer marks as reasons, by a script or, without one, as text that was copied.
 
 The field `evidence` is JSON, a list of ``[response, start, end, reason]`` in the order shown, `response` counted from
-0. In a browser without scripts people copy passages into fields, one a line, and tick what they take back.
+0; a fifth member is the message of a conversation, counted from 1. In a browser without scripts people copy passages
+into fields, one a line, and tick what they take back.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotation.kinds import AnswerError
-from annotation.kinds.evidence import KEY, MAX_MARKS, Mark, MarkReason, marks_joined
+from annotation.kinds.evidence import KEY, MAX_MARKS, Mark, MarkReason, marks_joined, texts_within
 from annotation.kinds.shown import ShownItem
 from annotation.kinds.values import is_integer
 from annotation.selectors.shown import mark_reasons
@@ -45,7 +46,10 @@ def marks_written(marks: Iterable[Mark]) -> str:
     >>> marks_written([Mark(0, 3, 9, "good")])
     '[[0,3,9,"good"]]'
     """
-    rows = [[mark.response, mark.start, mark.end, mark.reason] for mark in marks]
+    rows = [
+        [mark.response, mark.start, mark.end, mark.reason, *([] if mark.message is None else [mark.message])]
+        for mark in marks
+    ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")) if rows else ""
 
 
@@ -61,9 +65,10 @@ def marks_read(written: str) -> list[Mark]:
 
 
 def _is_mark(row: Any) -> bool:
-    if not isinstance(row, list) or len(row) != 4:
+    if not isinstance(row, list) or len(row) not in (4, 5):
         return False
-    return all(is_integer(each) and 0 <= each < 2**31 for each in row[:3]) and isinstance(row[3], str)
+    numbers = (*row[:3], *row[4:])
+    return all(is_integer(each) and 0 <= each < 2**31 for each in numbers) and isinstance(row[3], str)
 
 
 def marks_given(data: Mapping[str, Any], item: ShownItem, text: Any) -> tuple[list[Mark], list[str]]:
@@ -86,14 +91,20 @@ def marks_given(data: Mapping[str, Any], item: ShownItem, text: Any) -> tuple[li
 
 def _found(line: str, place: int, reason: MarkReason, item: ShownItem, told: list[str]) -> Mark:
     quoted = cut_off(line.strip(), WORDS)
-    response = item.responses[place].markable
+    texts = texts_within(item.responses[place].markable)
     for plain in (item.is_plain, True):
-        if (found := passage_found(line, source_map(response, plain=plain))) is not None:
-            (start, end), times = found
+        found = [
+            (message, *one)
+            for message, each in texts
+            if (one := passage_found(line, source_map(each, plain=plain))) is not None
+        ]
+        if found:
+            message, (start, end), _ = found[0]
+            times = sum(times for *_, times in found)
             if times > 1:
                 words = gettext("“%(words)s” occurs %(times)s times in the answer. The first one is marked.")
                 told.append(words % {"words": quoted, "times": times})
-            return Mark(place, start, end, reason.name)
+            return Mark(place, start, end, reason.name, message)
     field = copied_field(place, reason)
     words = gettext("“%(words)s” isn’t in the answer. Copy the passage from there, exactly as it is written.")
     raise AnswerError(words % {"words": quoted}, field=field, anchor=f"{COPIED}{place}")

@@ -15,7 +15,7 @@ from annotation.importers.records import Origin, Turns, Value
 from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, whole
 from annotation.kinds import ValueRules, kind_of, raw_value, validate_value
 from annotation.kinds.evidence import KEY as EVIDENCE
-from annotation.kinds.evidence import Marked, marks_checked
+from annotation.kinds.evidence import Markable, Marked, marks_checked
 from annotation.kinds.grades import BETWEEN
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
@@ -270,13 +270,13 @@ def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
         )
 
 
-def read_evidence(row: Row, raw: object, texts: Sequence[str], rules: ValueRules) -> list[Marked] | None:
+def read_evidence(row: Row, raw: object, texts: Sequence[Markable], rules: ValueRules) -> list[Marked] | None:
     """The passages that a label marks as reasons, or None where it says nothing of any.
 
     Parameters
     ----------
     texts
-        Of the item's responses, in canonical order; empty where one is of several turns.
+        What can be marked of the item's responses, in canonical order.
     """
     if raw is None:
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.conversation import turns_of
 from annotation.importers.build import AspectFields, BundleBuilder, ReadStart, content_key
 from annotation.importers.categories import read_categories, step_aspects
 from annotation.importers.cells import (
@@ -74,6 +75,7 @@ from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.importers.unescaping import unescaped
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 from annotation.kinds.dimensions import DIMENSIONS
+from annotation.kinds.evidence import markable_of
 from annotation.kinds.grades import BETWEEN, STRENGTHS, probability_given
 
 INSTRUCTIONS = "instructions"
@@ -384,7 +386,7 @@ def item_row_add(builder: BundleBuilder, row: Row, long: bool) -> None:
         explanation=row.text("explanation"),
         again=long,
     )
-    texts = ["" if cell.messages else cell.text for cell in responses]
+    texts = [markable_of(cell.text, turns_of(cell.messages)) for cell in responses]
     for label in label_cells(row):
         builder.label(
             label.row,

@@ -12,6 +12,7 @@ from annotation.importers.rows import Progress, Row, counted_rows
 from annotation.importers.tables import ColumnTypes, table_rows
 from annotation.importers.unescaping import unescaped
 from annotation.kinds import ValueRules
+from annotation.kinds.evidence import Markable
 
 FIELDS = ("item", "annotator", "value", "simulated", "evidence")
 NOT_COUNTED = {"superseded": "superseded", "is_surplus": "surplus", "is_set_aside": "excluded"}
@@ -71,7 +72,7 @@ def read_label_rows(
     rules_by_item: Mapping[str, ValueRules],
     progress: Progress | None = None,
     note: Callable[[str], None] | None = None,
-    texts_of: Callable[[str], Sequence[str]] = lambda _: (),
+    texts_of: Callable[[str], Sequence[Markable]] = lambda _: (),
 ) -> tuple[LabelRecord, ...]:
     """Read a table of labels on items that are stored already, one row a label: yours, or an export of labels.
 
@@ -84,7 +85,7 @@ def read_label_rows(
     note : callable, optional
         Called with a sentence for each reason for which rows of an export are left out.
     texts_of : callable, optional
-        The texts of an item in which passages can be marked, by external id; asked where a label marks some.
+        What can be marked of an item's responses, by external id; asked where a label marks some.
 
     Raises
     ------

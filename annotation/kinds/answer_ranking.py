@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from annotation.domain.wording import gettext, gettext_noop, ngettext
 from annotation.kinds.base import letter_of
+from annotation.kinds.evidence import BAD, GOOD
+from annotation.kinds.evidence import RULE as EVIDENCE
 from annotation.kinds.ranking import RankingKind
 from annotation.kinds.values import Stored, Value
 
@@ -30,6 +32,8 @@ class AnswerRanking(RankingKind):
     responses = (2, None)
     parts = "responses"
     ordered = "responses"
+    study_rules = RankingKind.study_rules | {EVIDENCE}
+    evidence = (GOOD, BAD)
 
     def to_canonical(self, value: Stored, shown_order: Sequence[int]) -> Value:
         ranks = {str(shown_order[int(shown)]): rank for shown, rank in value["ranks"].items()}

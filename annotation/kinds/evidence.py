@@ -3,15 +3,18 @@
 Stored with a label, in canonical order, as a list of objects: ``{"response": 1, "start": 12, "end": 57, "quote": "...",
 "reason": "good"}``. `response` counts the responses of the item from 1, as a pair's choice does; `start` and `end`
 count the code points of its text as it is stored (the source, not what a page makes of it), the end excluded; `quote`
-is ``text[start:end]``, so that a reader sees when the two don't belong together. `reason` is "good", "bad", "choice"
+is ``text[start:end]``, so that a reader sees when the two don't belong together. A response that is a conversation has
+`message` too, which counts its messages from 1: the offsets are those of that message's text. What the assistant says
+can be marked; what the user, the system and tools say isn't judged. `reason` is "good", "bad", "choice"
 (it decided the category) or "part", with the key of a criterion or an aspect in `part`.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from annotation.domain.conversation import Turn, steps_count
 from annotation.domain.errors import LabelValueError
 from annotation.domain.wording import gettext_noop
 from annotation.kinds.values import is_integer, quoted_short, spoken
@@ -25,9 +28,12 @@ MAX_PASSAGE = 4_000
 """Code points of one passage: what marks more of an answer marks nothing."""
 MAX_TOGETHER = 20_000
 _PREFIX = f"{PART}:"
-_FIELDS = ("response", "start", "end", "quote", "reason", PART)
+MESSAGE = "message"
+_FIELDS = ("response", MESSAGE, "start", "end", "quote", "reason", PART)
 
 Marked = dict[str, Any]
+Markable = str | tuple[str, ...]
+"""What can be marked of a response: its text, or of a conversation the text of each message; empty where none can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +64,45 @@ class MarkReason:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A passage of one response, whose place is counted from 0, and why it is marked (`MarkReason.name`)."""
+    """A passage of one response, whose place is counted from 0, and why it is marked (`MarkReason.name`).
+
+    `message` counts from 1, as it is stored; None where the response is no conversation.
+    """
 
     response: int
     start: int
     end: int
     reason: str
+    message: int | None = None
+
+
+def markable_of(text: str, turns: Sequence[Turn]) -> Markable:
+    """What can be marked of a response with this text, or with these turns; of a trace nothing.
+
+    >>> markable_of("User: Hi. ...", [Turn("user", "Hi."), Turn("assistant", "Hello.")])
+    ('', 'Hello.')
+    """
+    if not turns:
+        return text if text.strip() else ""
+    if steps_count(turns):
+        return ""
+    texts = tuple(turn.text if turn.is_answer else "" for turn in turns)
+    return texts if any(texts) else ""
+
+
+def texts_within(markable: Markable) -> list[tuple[int | None, str]]:
+    """Each text in which passages can be marked, with the number of its message in a conversation.
+
+    >>> texts_within("Hi."), texts_within(("", "Hello."))
+    ([(None, 'Hi.')], [(2, 'Hello.')])
+    """
+    if isinstance(markable, str):
+        return [(None, markable)] if markable else []
+    return [(number, text) for number, text in enumerate(markable, 1) if text]
 
 
 def marks_checked(
-    given: object, texts: Sequence[str], reasons: Sequence[MarkReason], field: str = KEY
+    given: object, texts: Sequence[Markable], reasons: Sequence[MarkReason], field: str = KEY
 ) -> list[Marked]:
     """Marks in their stored form and order, or a `LabelValueError` that names the field at fault.
 
@@ -76,7 +111,7 @@ def marks_checked(
     given
         A list of objects as they are stored. `quote` may be missing; where it is given it has to be the passage.
     texts
-        Of the responses, in canonical order; empty where one can't be marked.
+        What can be marked of the responses, in canonical order.
     reasons
         Those that there are.
 
@@ -96,24 +131,33 @@ def marks_checked(
         raise LabelValueError(
             field, f"expected at most {MAX_TOGETHER:,} marked characters, found {together:,}."
         )
-    ordered = sorted(found, key=lambda one: (one["response"], one["start"], one["end"], _name(one)))
+    ordered = sorted(found, key=lambda one: (*_text(one), one["start"], one["end"], _name(one)))
     for place, one in enumerate(ordered):
         for other in ordered[place + 1 :]:
-            if other["response"] != one["response"] or other["start"] >= one["end"]:
+            if _text(other) != _text(one) or other["start"] >= one["end"]:
                 break
             if _name(one) == _name(other):
-                words = f"two marks for the same reason overlap at {other['start']} of response {one['response']}."
+                within = f"message {one[MESSAGE]} of " if MESSAGE in one else ""
+                words = (
+                    f"two marks for the same reason overlap at {other['start']} of {within}response "
+                    f"{one['response']}."
+                )
                 raise LabelValueError(field, words)
     return ordered
 
 
-def _checked(given: object, texts: Sequence[str], names: set[str], field: str) -> Marked:
+def _text(mark: Mapping[str, Any]) -> tuple[int, int]:
+    """The text that a mark is in: the numbers of its response and of its message, 0 where it has none."""
+    return mark["response"], mark.get(MESSAGE) or 0
+
+
+def _checked(given: object, texts: Sequence[Markable], names: set[str], field: str) -> Marked:
     if not isinstance(given, Mapping):
         raise LabelValueError(field, f"expected an object, found {quoted_short(given)}.")
     if unknown := [str(name) for name in given if name not in _FIELDS]:
         raise LabelValueError(f"{field}.{unknown[0]}", f"is not expected; a mark has {', '.join(_FIELDS)}.")
     number = _whole(given, "response", field, 1, len(texts))
-    text = texts[number - 1]
+    message, text = _message_checked(given, number, texts[number - 1], field)
     start = _whole(given, "start", field, 0, max(len(text) - 1, 0))
     end = _whole(given, "end", field, start + 1, min(len(text), start + MAX_PASSAGE))
     quote = text[start:end]
@@ -129,8 +173,29 @@ def _checked(given: object, texts: Sequence[str], names: set[str], field: str) -
     if not isinstance(name, str) or name not in names:
         expected = ", ".join(sorted(names)) or "none, since items of this kind have no evidence"
         raise LabelValueError(f"{field}.reason", f"expected one of {expected}; found {quoted_short(name)}.")
-    found = {"response": number, "start": start, "end": end, "reason": reason}
+    found: Marked = {"response": number} | ({} if message is None else {MESSAGE: message})
+    found |= {"start": start, "end": end, "reason": reason}
     return found | ({PART: part} if part is not None else {}) | {"quote": quote}
+
+
+def _message_checked(
+    given: Mapping[str, Any], number: int, markable: Markable, field: str
+) -> tuple[int | None, str]:
+    """The message that a mark of this response is in, None where it is no conversation, and its text."""
+    if not markable:
+        words = "expected a response with passages to mark, "
+        words += f"found response {number}, which is a trace or says nothing."
+        raise LabelValueError(f"{field}.response", words)
+    if isinstance(markable, str):
+        if given.get(MESSAGE) is not None:
+            words = f"goes with conversations alone; response {number} is one text."
+            raise LabelValueError(f"{field}.{MESSAGE}", words)
+        return None, markable
+    message = _whole(given, MESSAGE, field, 1, len(markable))
+    if not markable[message - 1]:
+        words = f"expected a message in which the assistant says something, found message {message}."
+        raise LabelValueError(f"{field}.{MESSAGE}", words)
+    return message, markable[message - 1]
 
 
 def _whole(given: Mapping[str, Any], name: str, field: str, low: int, high: int) -> int:
@@ -151,6 +216,7 @@ def marks_stored(marks: Iterable[Mark], order: Sequence[int] | None = None) -> l
     return [
         {
             "response": 1 + (mark.response if order is None else order[mark.response]),
+            **({} if mark.message is None else {MESSAGE: mark.message}),
             "start": mark.start,
             "end": mark.end,
             **_reason(mark.reason),
@@ -172,25 +238,34 @@ def marks_shown(stored: Iterable[Mapping[str, Any]], order: Sequence[int] | None
         place = mark["response"] - 1
         found.append(
             Mark(
-                place if order is None else list(order).index(place), mark["start"], mark["end"], _name(mark)
+                place if order is None else list(order).index(place),
+                mark["start"],
+                mark["end"],
+                _name(mark),
+                mark.get(MESSAGE),
             )
         )
-    return sorted(found, key=lambda mark: (mark.response, mark.start, mark.end, mark.reason))
+    return sorted(
+        found, key=lambda mark: (mark.response, mark.message or 0, mark.start, mark.end, mark.reason)
+    )
 
 
 def marks_joined(marks: Iterable[Mark]) -> list[Mark]:
     """Marks for the same reason that overlap, as one.
 
-    >>> marks_joined([Mark(0, 1, 5, "good"), Mark(0, 3, 9, "good"), Mark(0, 4, 6, "bad")])
-    [Mark(response=0, start=1, end=9, reason='good'), Mark(response=0, start=4, end=6, reason='bad')]
+    >>> marks_joined(  # doctest: +NORMALIZE_WHITESPACE
+    ...     [Mark(0, 1, 5, "good"), Mark(0, 3, 9, "good"), Mark(0, 4, 6, "bad")]
+    ... )
+    [Mark(response=0, start=1, end=9, reason='good', message=None),
+     Mark(response=0, start=4, end=6, reason='bad', message=None)]
     """
     found: list[Mark] = []
-    latest: dict[tuple[int, str], int] = {}
-    for mark in sorted(marks, key=lambda one: (one.response, one.start, one.end)):
-        key = mark.response, mark.reason
+    latest: dict[tuple[int, int, str], int] = {}
+    for mark in sorted(marks, key=lambda one: (one.response, one.message or 0, one.start, one.end)):
+        key = mark.response, mark.message or 0, mark.reason
         before = found[latest[key]] if key in latest else None
         if before is not None and mark.start < before.end:
-            found[latest[key]] = Mark(mark.response, before.start, max(before.end, mark.end), mark.reason)
+            found[latest[key]] = replace(before, end=max(before.end, mark.end))
         else:
             latest[key] = len(found)
             found.append(mark)
@@ -218,7 +293,8 @@ class MarkSaid:
     response : int
         The place of its response on the page, from 0.
     where, label : str
-        The response, where there are several, and why it is marked, in words.
+        The response, where there are several, with its message, where it is a conversation, and why it is marked, in
+        words.
     """
 
     number: int
@@ -229,6 +305,7 @@ class MarkSaid:
     where: str
     label: str
     quote: str
+    message: int | None = None
 
 
 def marks_said(
@@ -242,7 +319,7 @@ def marks_said(
     for stored in people:
         said = []
         for mark in stored or ():
-            canonical = mark["response"] - 1
+            canonical, message = mark["response"] - 1, mark.get(MESSAGE)
             place = canonical if order is None else list(order).index(canonical)
             said.append(
                 MarkSaid(
@@ -251,9 +328,10 @@ def marks_said(
                     mark["start"],
                     mark["end"],
                     str(mark["reason"]),
-                    names[place] if names else "",
+                    _where(names[place] if names else "", message),
                     reason_label(mark),
                     str(mark["quote"]),
+                    message,
                 )
             )
             number += 1
@@ -261,9 +339,19 @@ def marks_said(
     return found
 
 
+def _where(name: str, message: int | None) -> str:
+    if message is None:
+        return name
+    return f"{name}, message {message}" if name else f"Message {message}"
+
+
 def marks_for_script(people: Iterable[Iterable[MarkSaid]]) -> str:
     """Marks as `static/js/passages.js` reads them; empty without any."""
-    rows = [[mark.response, mark.start, mark.end, mark.reason] for said in people for mark in said]
+    rows = [
+        [mark.response, mark.start, mark.end, mark.reason, *([] if mark.message is None else [mark.message])]
+        for said in people
+        for mark in said
+    ]
     return json.dumps(rows, separators=(",", ":")) if rows else ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from annotation.domain.conversation import Turn, are_steps, step_questions, steps_count
 from annotation.domain.scales import NOT_APPLICABLE, STANDARD, Scale
 from annotation.kinds.dimensions import Dimension
+from annotation.kinds.evidence import Markable, markable_of
 from annotation.kinds.reasons import Reason
 from annotation.kinds.shown_trace import ShownStep, steps_shown
 
@@ -24,9 +25,9 @@ class ShownResponse:
     turns: tuple[Turn, ...] = ()
 
     @property
-    def markable(self) -> str:
-        """The text in which passages can be marked; empty of turns, which are shown one by one."""
-        return "" if self.turns or not self.text.strip() else self.text
+    def markable(self) -> Markable:
+        """What can be marked of it: its text, or of a conversation the text of each message."""
+        return markable_of(self.text, self.turns)
 
     @property
     def is_trace(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from annotation.domain.conversation import NOT_SHOWN, ToolCall, Turn
+from annotation.domain.conversation import NOT_SHOWN, ToolCall, Turn, steps_count
 from annotation.domain.wording import gettext
 
 PAGE_BYTES = 140_000
@@ -55,6 +55,8 @@ class ShownStep:
         How long after the first turn it was, in words; empty where that is not known.
     is_cut : bool
         Whether more is to be fetched: then `text` is cut, and the tools have no arguments and results.
+    message : int
+        In a conversation, its place among the messages, from 1, where it is an answer of the assistant; otherwise 0.
     """
 
     number: int
@@ -67,6 +69,7 @@ class ShownStep:
     after: str = ""
     is_cut: bool = False
     hidden: bool = False
+    message: int = 0
 
     @property
     def n_bytes(self) -> int:
@@ -85,14 +88,19 @@ class ShownStep:
 def steps_shown(turns: Sequence[Turn]) -> tuple[ShownStep, ...]:
     """The turns of a trace as steps, whole."""
     start = next((turn.at for turn in turns if turn.at), "")
+    is_trace = steps_count(turns) > 0
     groups: list[list[Turn]] = []
-    for turn in turns:
+    messages: list[int] = []
+    for number, turn in enumerate(turns, 1):
         is_result = turn.role == "tool" and groups and groups[-1][0].role == "assistant"
         if groups and turn.step == groups[-1][0].step and (turn.step or is_result):
             groups[-1].append(turn)
         else:
             groups.append([turn])
-    return tuple(_step(group, start) for group in groups)
+            messages.append(number if turn.is_answer and not is_trace else 0)
+    return tuple(
+        replace(_step(group, start), message=message) for group, message in zip(groups, messages, strict=True)
+    )
 
 
 def steps_fitted(turns: Sequence[Turn], limit: int = PAGE_BYTES) -> tuple[ShownStep, ...]:

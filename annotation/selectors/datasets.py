@@ -12,10 +12,11 @@ from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 from django.shortcuts import get_object_or_404
 
-from annotation.domain.conversation import as_messages, context_for_judging
+from annotation.domain.conversation import as_messages, context_for_judging, turns_of
 from annotation.domain.scales import Scale
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import CategoryScheme
+from annotation.kinds.evidence import Markable, markable_of
 from annotation.kinds.grades import STRENGTHS
 from annotation.models import (
     Criterion,
@@ -525,16 +526,16 @@ def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     }
 
 
-def markable_texts(dataset_id: int) -> Callable[[str], list[str]]:
-    """The texts of an item's responses in which passages can be marked, by external id; a query an item."""
+def markable_texts(dataset_id: int) -> Callable[[str], list[Markable]]:
+    """What can be marked of an item's responses, by external id; a query an item."""
 
     @lru_cache(maxsize=64)
-    def texts(name: str) -> list[str]:
+    def texts(name: str) -> list[Markable]:
         links = ItemResponse.objects.filter(
             item__in=Item.objects.current().filter(dataset_id=dataset_id, external_id=name)
         )
         rows = links.order_by("position").values_list("response__text", "response__messages")
-        return ["" if messages else text for text, messages in rows]
+        return [markable_of(text, turns_of(messages)) for text, messages in rows]
 
     return texts
 

@@ -175,8 +175,9 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
     rows = list(
         _current(reader).filter(item_id=item_id).select_related("annotator", "study", "item").order_by("pk")
     )
-    is_pair = bool(rows) and kind_of(rows[0].item.kind).presented
-    names = ("Response 1", "Response 2") if is_pair else ()
+    marked = [mark["response"] for row in rows for mark in row.evidence or ()]
+    are_several = bool(marked) and kind_of(rows[0].item.kind).ordered == "responses"
+    names = [f"Response {number}" for number in range(1, max(marked) + 1)] if are_several else ()
     return [
         PersonSaid(
             label_id=row.pk,

@@ -18,7 +18,7 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from annotation.kinds import from_canonical
-from annotation.kinds.evidence import marks_shown
+from annotation.kinds.evidence import Mark, marks_shown
 from annotation.models import (
     Account,
     AnswerSignals,
@@ -186,12 +186,17 @@ def _signals(found: AnswerSignals | None) -> dict[str, Any] | None:
     return None if found is None else model_to_dict(found, exclude=["id", "assignment"])
 
 
+def _passage(mark: Mark) -> dict[str, Any]:
+    found = asdict(mark)
+    return {name: value for name, value in found.items() if name != "message" or value is not None}
+
+
 def _said(enrollment: Enrollment, label: Label, order: Sequence[int], ended: bool) -> dict[str, Any]:
     by_response = order if enrollment.study.kind_info.ordered == "responses" else None
     said = {
         "at": label.created_at,
         "answer": from_canonical(label.kind, label.value, list(order)),
-        "passages": [asdict(mark) for mark in marks_shown(label.evidence or [], by_response)],
+        "passages": [_passage(mark) for mark in marks_shown(label.evidence or [], by_response)],
         "comment": label.comment,
         "pasted_characters": label.pasted_chars,
         "active_ms": label.active_ms,

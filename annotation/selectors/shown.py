@@ -15,7 +15,7 @@ from annotation.compiled import CompiledRows, Parameter
 from annotation.domain.conversation import Stored, Turn, turns_of
 from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.classification import Classification
-from annotation.kinds.evidence import MarkReason
+from annotation.kinds.evidence import Markable, MarkReason
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse
 from annotation.kinds.values import spoken
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
@@ -122,8 +122,8 @@ def value_rules(study: Study, item: Item) -> ValueRules:
     )
 
 
-def texts_markable(study: Study, item: Item) -> list[str]:
-    """The responses of an item in canonical order, as evidence counts in them; empty where one can't be marked."""
+def texts_markable(study: Study, item: Item) -> list[Markable]:
+    """What can be marked of an item's responses, in canonical order."""
     return [response.markable for response in _item_texts(study, item).responses]
 
 

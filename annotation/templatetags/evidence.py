@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from annotation.forms.evidence import COPIED, TAKEN_BACK, copied_field, marks_read
 from annotation.kinds.base import letter_of
-from annotation.kinds.evidence import KEY, MAX_MARKS, MAX_PASSAGE, MarkReason
+from annotation.kinds.evidence import KEY, MAX_MARKS, MAX_PASSAGE, MarkReason, texts_within
 from annotation.kinds.shown import ShownItem
 from annotation.selectors.shown import mark_reasons
 
@@ -97,12 +97,16 @@ def marked_response(item: ShownItem, place: int, fields: Mapping[str, str] | Non
     """The marks of the response that is shown at a place, counted from 0."""
     fields, reasons = fields or {}, mark_reasons(item)
     labels = {reason.name: reason.label for reason in reasons}
-    text = item.responses[place].markable
+    texts = dict(texts_within(item.responses[place].markable))
     return MarkedResponse(
         letter_of(place) if len(item.responses) > 1 else "",
         f"{COPIED}{place}",
         tuple(
-            MarkShown(f"{TAKEN_BACK}{number}", labels.get(mark.reason, ""), text[mark.start : mark.end])
+            MarkShown(
+                f"{TAKEN_BACK}{number}",
+                labels.get(mark.reason, ""),
+                texts.get(mark.message, "")[mark.start : mark.end],
+            )
             for number, mark in enumerate(marks_read(fields.get(KEY, "")))
             if mark.response == place
         ),

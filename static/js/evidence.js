@@ -1,4 +1,5 @@
-// Marks passages of a response as reasons. The marks are in [data-evidence-field] as JSON, [[response, start, end, reason], ...];
+// Marks passages of a response as reasons. The marks are in [data-evidence-field] as JSON, [[response, start, end, reason], ...],
+// with the number of the message as a fifth in a conversation, each of whose answers is a text of its own;
 // passages.js knows which characters of the text they are.
 //   by mouse and touch   selected text shows [data-mark-bar], whose [data-mark] buttons mark it
 //   by keyboard          [data-mark-start] (Shift E) puts a cursor into the answer that is read: arrows move it by word and by
@@ -13,7 +14,6 @@
   const field = () => document.querySelector("[data-evidence-field]");
   const bar = () => document.querySelector("[data-mark-bar]");
   const bodies = () => [...document.querySelectorAll("[data-source]")];
-  const bodyOf = (response) => document.querySelector(`[data-source][data-response="${response}"]`);
   const isOpen = () => Boolean(field()) && !field().hasAttribute("data-read-only");
   const reasons = () => JSON.parse(field().dataset.reasons);
   const labelOf = (name) => reasons().find(([one]) => one === name)?.[1] ?? name;
@@ -27,25 +27,29 @@
   };
 
   // --- the marks -------------------------------------------------------------------------------------------------------
-  let marks = []; // {response, start, end, reason}
+  let marks = []; // {response, start, end, reason, message}
+  const isIn = (one, other) => one.response === other.response && one.message === other.message;
+  const inOrder = (one, other) =>
+    one.response - other.response || (one.message ?? 0) - (other.message ?? 0) || one.start - other.start || one.end - other.end;
   const load = () => {
     marks = [];
     if (!field()) return;
     try {
-      marks = JSON.parse(field().value || "[]").map(([response, start, end, reason]) => ({ response, start, end, reason }));
+      marks = JSON.parse(field().value || "[]").map(([response, start, end, reason, message]) => ({ response, start, end, reason, message }));
     } catch {
       // what stands there is no list of ours
     }
     draw();
   };
   const save = () => {
-    field().value = marks.length ? JSON.stringify(marks.map(({ response, start, end, reason }) => [response, start, end, reason])) : "";
+    const rows = marks.map(({ response, start, end, reason, message }) => [response, start, end, reason, ...(message ? [message] : [])]);
+    field().value = rows.length ? JSON.stringify(rows) : "";
     field().dispatchEvent(new Event("input", { bubbles: true }));
     draw();
   };
   const placed = () =>
     marks.flatMap((mark) => {
-      const body = bodyOf(mark.response);
+      const body = passages().bodyOf(mark.response, mark.message);
       const place = body && passages().shown(body, mark.start, mark.end);
       return place ? [{ ...mark, body, from: place[0], to: place[1] }] : [];
     });
@@ -94,14 +98,16 @@
   const take = (mark) => {
     const list = document.querySelector(`[data-marked="${mark.response}"] [data-marked-list]`);
     const at = [...list.querySelectorAll(".marked-remove")].indexOf(document.activeElement);
-    marks = marks.filter((one) => !(one.response === mark.response && one.start === mark.start && one.end === mark.end && one.reason === mark.reason));
+    marks = marks.filter((one) => !(isIn(one, mark) && one.start === mark.start && one.end === mark.end && one.reason === mark.reason));
     save();
     say(gettext("Removed: {reason}", { reason: labelOf(mark.reason) }));
     // The focus goes to the next one that can be removed, and is never lost.
     const left = [...list.querySelectorAll(".marked-remove")];
     const heading = list.closest("[data-marked]");
     heading.tabIndex = -1;
-    (left[Math.min(at, left.length - 1)] ?? heading).focus({ preventScroll: true });
+    // Of a ranked answer without a mark no list is shown: its card is.
+    const rest = heading.checkVisibility() ? heading : heading.parentElement.closest("[tabindex]");
+    (left[Math.min(at, left.length - 1)] ?? rest).focus({ preventScroll: true });
   };
 
   // --- the bar at what is selected -------------------------------------------------------------------------------------
@@ -156,14 +162,14 @@
     const found = passages().source(body, from, to);
     if (!found || !reason) return;
     const { most, longest } = field().dataset;
-    const response = Number(body.dataset.response);
-    const overlaps = (one) => one.response === response && one.reason === reason && one.start < found.end && found.start < one.end;
+    const where = { response: Number(body.dataset.response), message: Number(body.dataset.message) || undefined };
+    const overlaps = (one) => isIn(one, where) && one.reason === reason && one.start < found.end && found.start < one.end;
     const joined = marks.filter(overlaps);
     const start = Math.min(found.start, ...joined.map((one) => one.start));
     const end = Math.max(found.end, ...joined.map((one) => one.end));
     if (end - start > Number(longest)) return refuse(gettext("Select at most {most} characters", { most: longest }));
     if (marks.length - joined.length >= Number(most)) return refuse(gettext("You have {most} marks. Remove one first", { most }));
-    marks = [...marks.filter((one) => !overlaps(one)), { response, start, end, reason }].sort((one, other) => one.response - other.response || one.start - other.start || one.end - other.end);
+    marks = [...marks.filter((one) => !overlaps(one)), { ...where, start, end, reason }].sort(inOrder);
     const words = cut(passages().text(body).slice(from, to));
     const wasInBar = bar().contains(document.activeElement);
     close();
@@ -182,7 +188,7 @@
     if (!isOpen() || isDown || bar()?.contains(document.activeElement)) return;
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) {
-      if (!cursor) close();
+      if (pending && !cursor) close(); // what the list has led to stays painted
       return;
     }
     const range = selection.getRangeAt(0);
@@ -266,28 +272,40 @@
     const n = text.slice(from, to).split(/\s+/).filter(Boolean).length;
     say(isExtended ? gettext("{words}. Words selected: {n}", { words, n }) : words);
   };
-  const begin = () => {
-    if (!isOpen()) return;
-    if (pending && !cursor) return toBar();
-    const current = window.touchstonePanes?.current();
-    const body = document.querySelector(`[data-pane="${current}"] [data-source]`) ?? bodies()[0];
-    if (!body) return;
-    const start = next(body, [0, 0], "word", 1);
-    if (!start) return;
-    if (cursor) end();
-    cursor = { body, anchor: start, head: start, opener: document.activeElement };
+  /** Where marking begins: the answer that is read, of a conversation its first message that is in view. */
+  const first = () => {
+    const answer = document.querySelector(`[data-pane="${window.touchstonePanes?.current()}"], [data-rank-card][data-current]`);
+    const all = [...(answer?.querySelectorAll("[data-source]") ?? [])];
+    const among = all.length ? all : bodies();
+    return among.find((body) => body.getBoundingClientRect().bottom > passages().frame(body).top + 8) ?? among[0];
+  };
+  /** Make a text the one that the keys are for. */
+  const enter = (body) => {
     body.tabIndex = -1;
     body.setAttribute("role", "application");
     body.setAttribute("aria-label", gettext("Arrow keys move by word and by sentence, Shift extends, Enter or a digit marks, Escape ends"));
-    body.focus({ preventScroll: true });
     body.toggleAttribute("data-marking", true);
+    body.focus({ preventScroll: true });
+  };
+  const leave = (body) => {
+    for (const name of ["role", "aria-label", "tabindex", "data-marking"]) body.removeAttribute(name);
+  };
+  const begin = () => {
+    if (!isOpen()) return;
+    if (pending && !cursor) return toBar();
+    const body = first();
+    const start = body && next(body, [0, 0], "word", 1);
+    if (!start) return;
+    if (cursor) end();
+    cursor = { body, anchor: start, head: start, opener: document.activeElement };
+    enter(body);
     select(false);
   };
   const end = () => {
     if (!cursor) return;
     const { body, opener } = cursor;
     cursor = null;
-    for (const name of ["role", "aria-label", "tabindex", "data-marking"]) body.removeAttribute(name);
+    leave(body);
     getSelection().removeAllRanges();
     close();
     (opener?.isConnected && opener !== document.body ? opener : document.querySelector("#main"))?.focus({ preventScroll: true });
@@ -307,10 +325,25 @@
     let [granularity, step] = MOVES[event.key];
     if (granularity === "word" && isRightToLeft()) step = -step;
     const to = next(cursor.body, cursor.head, granularity, step);
-    if (!to) return;
-    cursor.head = to;
-    if (!event.shiftKey) cursor.anchor = to;
-    select(event.shiftKey);
+    if (to) {
+      cursor.head = to;
+      if (!event.shiftKey) cursor.anchor = to;
+      select(event.shiftKey);
+    } else if (!event.shiftKey) cross(granularity, step); // a passage ends with its message
+  };
+  /** From the end of one message of a conversation to the next one that can be marked. */
+  const cross = (granularity, step) => {
+    const all = bodies().filter((body) => body.dataset.response === cursor.body.dataset.response);
+    for (let at = all.indexOf(cursor.body) + step; all[at]; at += step) {
+      const edge = step > 0 ? 0 : passages().text(all[at]).length;
+      const to = next(all[at], [edge, edge], granularity, step);
+      if (!to) continue;
+      const before = cursor.body;
+      Object.assign(cursor, { body: all[at], anchor: to, head: to });
+      enter(all[at]);
+      leave(before);
+      return select(false);
+    }
   };
   const digit = (event) => {
     const one = reasons()[Number(event.code.replace(/^(Digit|Numpad)/, "")) - 1];
@@ -398,6 +431,11 @@
     pending = null;
     passages().paint("mark-now", []);
     load();
+  });
+  // Ranked answers that were moved: what is painted is gone, what is marked is not.
+  document.addEventListener("touchstone:moved", () => {
+    if (!cursor) close();
+    draw();
   });
   document.addEventListener("touchstone:texts", () => {
     cursor = null;

@@ -1,13 +1,16 @@
 // Passages of a response: from what is seen to the text as it is stored, and back. [data-source] is the body of a response with
-// the runs of web/source_map.py, [data-response] its place on the page. window.touchstonePassages:
+// the runs of web/source_map.py, or that of one message of a conversation, [data-message] its number; [data-response] is the
+// place of the response on the page. window.touchstonePassages:
 //   source(body, from, to)     offsets of what is seen (UTF-16) to {start, end} of the text (code points), outwards where
 //                              one character seen isn't one of the text; null where nothing of the text is seen there
 //   shown(body, start, end)    the way back: [from, to]
 //   offsets(body, range)       where a range of the document begins and ends in a body
 //   range(body, from, to), text(body)
+//   bodyOf(response, message)  where a response is shown, or a message of it
 //   paint(name, ranges)        a highlight (CSS Custom Highlight API), where the browser has them
 //   go(body, from, to)         scrolls a passage into view
-// It also shows the marks of others: [data-marks] is [[response, start, end, reason], ...], and [data-mark-go="N"] goes to one.
+//   frame(body)                what scrolls it, and between which edges it is seen
+// It also shows the marks of others: [data-marks] is [[response, start, end, reason], ...] with the message as a fifth, and [data-mark-go="N"] goes to one.
 "use strict";
 (() => {
   const known = new WeakMap(); // body to its text, nodes and runs
@@ -102,6 +105,8 @@
     return [at(given.startContainer, given.startOffset), at(given.endContainer, given.endOffset)];
   };
   const text = (body) => read(body).text;
+  const bodyOf = (response, message) =>
+    document.querySelector(`[data-source][data-response="${response}"]${message ? `[data-message="${message}"]` : ":not([data-message])"}`);
 
   const able = "highlights" in CSS;
   const paint = (name, ranges) => {
@@ -115,26 +120,41 @@
     for (const reason of REASONS)
       paint(`mark-${reason}`, marks.filter((mark) => mark.reason === reason).map(({ body, from, to }) => range(body, from, to)));
   };
-  const go = (body, from, to) => {
-    const pane = body.closest("[data-pane]");
-    if (pane && pane.dataset.pane !== window.touchstonePanes?.current()) window.touchstonePanes?.show(pane.dataset.pane, false);
-    const seen = range(body, from, to).getBoundingClientRect();
+  /** What scrolls a body, null for the page, and the edges between which it is seen. */
+  const frame = (body) => {
     let box = window.touchstonePanes?.scroller() ?? body.closest("[data-judge-text]");
     if (box && box.scrollHeight <= box.clientHeight + 1) box = null;
     const top = box ? box.getBoundingClientRect().top : (document.querySelector(".topbar")?.getBoundingClientRect().bottom ?? 0);
     const bottom = Math.min(box ? box.getBoundingClientRect().bottom : innerHeight, document.querySelector(".answer-bar")?.getBoundingClientRect().top ?? innerHeight);
+    return { box, top, bottom };
+  };
+  const FADING = 48; // the end of what is shown of a long answer
+  /** A passage in the part of a ranked answer that is not shown opens it. */
+  const uncover = (body, passage) => {
+    const cut = body.closest("[data-rank-body]:not([data-whole])");
+    if (!cut) return;
+    cut.scrollTop = 0; // a selection may have moved what is no scroll box
+    if (passage.getBoundingClientRect().bottom <= cut.getBoundingClientRect().bottom - FADING) return;
+    cut.closest("[data-rank-card]").querySelector("[data-expand]").click();
+  };
+  const go = (body, from, to) => {
+    const pane = body.closest("[data-pane]");
+    if (pane && pane.dataset.pane !== window.touchstonePanes?.current()) window.touchstonePanes?.show(pane.dataset.pane, false);
+    uncover(body, range(body, from, to));
+    const { box, top, bottom } = frame(body);
+    const seen = range(body, from, to).getBoundingClientRect();
     if (seen.top >= top + 8 && seen.bottom <= bottom - 8) return;
     (box ?? document.scrollingElement).scrollBy({ top: seen.top - top - (bottom - top) / 3, behavior: "instant" });
   };
-  window.touchstonePassages = { source, shown, range, offsets, text, paint, paintMarks, go };
+  window.touchstonePassages = { source, shown, range, offsets, text, bodyOf, paint, paintMarks, frame, go };
 
   // --- the marks of others ---------------------------------------------------------------------------------------------
   let others = [];
   const showOthers = () => {
     const box = document.querySelector("[data-marks]");
     if (!box) return;
-    others = JSON.parse(box.dataset.marks).map(([response, start, end, reason]) => {
-      const body = document.querySelector(`[data-source][data-response="${response}"]`);
+    others = JSON.parse(box.dataset.marks).map(([response, start, end, reason, message]) => {
+      const body = bodyOf(response, message);
       const place = body && shown(body, start, end);
       return place ? { body, from: place[0], to: place[1], reason } : null;
     });
@@ -151,4 +171,5 @@
   addEventListener("DOMContentLoaded", showOthers);
   document.addEventListener("htmx:load", showOthers);
   document.addEventListener("touchstone:texts", showOthers);
+  document.addEventListener("touchstone:moved", showOthers);
 })();

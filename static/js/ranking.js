@@ -3,6 +3,7 @@
 // No key that scrolls ranks or moves a card, with or without Alt (Alt and an arrow scroll on a Mac): J and K lead from
 // card to card, Shift with them moves one, N gives the next rank.
 //   <section data-ranking data-ties> with <ol data-ranked>, <ol data-unranked> and [data-rank-card] in their items.
+// "touchstone:moved" says that cards may stand elsewhere: ranges of their text are void.
 // A part that came by htmx is started by the event "touchstone:work" (detail.root) or "htmx:load".
 // ranking-order.js has the arithmetic of ranks, ranking-drag.js the dragging.
 "use strict";
@@ -147,6 +148,7 @@
         (focused.disabled ? this.cards[this.indexOf(focused)] : focused)?.focus({ preventScroll: true });
       }
       if (before) this.animate(before);
+      this.section.dispatchEvent(new CustomEvent("touchstone:moved", { bubbles: true }));
     }
     itemOf(index) {
       return this.cards[index].parentElement;
@@ -247,6 +249,7 @@
       else if (button.hasAttribute("data-place-rest")) this.placeRest();
       else if (button.hasAttribute("data-rank-undo")) this.undo();
       else if (button.hasAttribute("data-expand")) this.expand(index);
+      else return; // of what is marked (evidence.js)
       // Who pointed at a button scrolls with Space next, which would press the button once more.
       if (event.detail > 0) this.cards[this.current].focus({ preventScroll: true });
     }

@@ -38,10 +38,39 @@ def test_what_does_not_fit_is_refused_with_row_and_field(tmp_path, wrong, field)
     assert refused.value.row == 1
 
 
-def test_a_response_of_turns_has_no_passages(tmp_path):
-    turns = {"messages": [{"role": "user", "text": "a"}, {"role": "assistant", "text": "No tea."}]}
-    with pytest.raises(ImportFileError):
-        read_generic(written(tmp_path, ANN, responses=["Yes", turns]))
+TURNS = [{"role": "user", "text": "Tea?\r\n"}, {"role": "assistant", "text": "No 🍵, لا شاي."}]
+
+
+def test_passages_of_a_conversation_say_in_which_message_they_are(tmp_path):
+    responses = ["Yes", {"messages": TURNS}]
+    marked = MARK | {"message": 2, "start": 5, "end": 11}
+    given = [ANN | {"evidence": [marked]}, BEN | {"evidence": [MARK | {"response": 1, "end": 3}]}]
+    ann, ben = read_generic(written(tmp_path, *given, responses=responses)).labels
+    assert ann.evidence == [marked | {"quote": " لا شا"}]
+    assert ben.evidence == [MARK | {"response": 1, "end": 3, "quote": "Yes"}]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({}, "message"),
+        ({"message": 1}, "message: expected a message in which the assistant says something"),
+        ({"message": 2, "end": 99}, "end"),
+        ({"response": 1, "message": 1}, "message: goes with conversations alone"),
+    ],
+)
+def test_a_message_that_does_not_fit_is_refused_with_row_and_field(tmp_path, wrong, said):
+    with pytest.raises(ImportFileError) as refused:
+        read_generic(
+            written(tmp_path, ANN | {"evidence": [MARK | wrong]}, responses=["Yes", {"messages": TURNS}])
+        )
+    assert f"labels[0].evidence[0].{said}" in str(refused.value)
+
+
+def test_a_trace_has_no_passages(tmp_path):
+    steps = {"messages": [{"role": "assistant", "text": "No tea.", "step": 1}]}
+    with pytest.raises(ImportFileError, match=r"evidence\[0\].response: .*response 2, which is a trace"):
+        read_generic(written(tmp_path, ANN, responses=["Yes", steps]))
 
 
 @pytest.mark.django_db

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.db import DatabaseError, transaction
 from django.test import Client
+from django.urls import reverse
 
 from annotation.forms.evidence import marks_written
 from annotation.kinds.evidence import Mark
@@ -20,7 +21,7 @@ from tests.annotation.cast import client_of as staff_of
 from tests.annotation.cast import label_make, text_of
 from tests.annotation.cast import url as staff_url
 from tests.annotation.factories import enrollment_make
-from tests.annotation.kinds import kind_study_make
+from tests.annotation.kinds import kind_label_make, kind_study_make
 from tests.annotation.visits import client_of, url
 from tests.races import all_at_once
 from web.tables import table_bytes
@@ -32,12 +33,15 @@ ANSWERS = {
     Kind.RUBRIC: {"rating-helpful": "4", "rating-clear": "5"},
     Kind.CHECKLIST: {"answer-format": "yes", "answer-length": "no", "answer-tone": "yes"},
     Kind.CLASSIFICATION: {"category": "length"},
+    Kind.ANSWER_RANKING: {"rank-0": "2", "rank-1": "1", "rank-2": "3"},
 }
+N_RESPONSES = {Kind.PAIRWISE: 2, Kind.ANSWER_RANKING: 3}
 REASONS = {
     Kind.PAIRWISE: "bad",
     Kind.RUBRIC: "part:clear",
     Kind.CHECKLIST: "part:length",
     Kind.CLASSIFICATION: "choice",
+    Kind.ANSWER_RANKING: "bad",
 }
 PAPER = TEXT.index("paper **"[:5], 20)  # the second one
 
@@ -69,7 +73,7 @@ def test_a_mark_is_stored_in_canonical_order_with_its_quote(kind):
     html = browser.get(page_of(study, lease)).content.decode()
     assert "data-evidence-field" in html
     assert "js/evidence" in html
-    assert html.count("data-source=") == (2 if kind == Kind.PAIRWISE else 1)
+    assert html.count("data-source=") == N_RESPONSES.get(kind, 1)
     sent = ANSWERS[kind] | field(second_paper(kind))
     assert browser.post(page_of(study, lease), sent, follow=True).status_code == 200
     browser.post(page_of(study, lease), sent, follow=True)  # a double submit is one label
@@ -77,7 +81,7 @@ def test_a_mark_is_stored_in_canonical_order_with_its_quote(kind):
     (stored,) = label.evidence
     assert stored["quote"] == TEXT[PAPER : PAPER + 5] == "paper"
     assert (stored["start"], stored["end"]) == (PAPER, PAPER + 5)
-    assert stored["response"] == (lease.shown_order[0] + 1 if kind == Kind.PAIRWISE else 1)
+    assert stored["response"] == (lease.shown_order[0] + 1 if kind in N_RESPONSES else 1)
     assert ":".join(filter(None, (stored["reason"], stored.get("part")))) == REASONS[kind]
 
 
@@ -168,6 +172,42 @@ def test_without_a_script_passages_are_copied_and_found():
     kept = re.search(r'name="evidence" value="([^"]*)"', html)[1].replace("&quot;", '"')
     browser.post(page_of(study, lease), {"change": "1", "choice": "2", "evidence": kept, "unmark-0": "1"})
     assert len(Label.objects.standing().get().evidence) == 2
+
+
+def test_answers_to_rank_are_marked_without_a_script():
+    study, browser, lease = at_work(Kind.ANSWER_RANKING, evidence="required")
+    html = browser.get(page_of(study, lease)).content.decode()
+    assert html.count('<textarea id="passage-') == 6
+    assert len(re.findall(r'aria-label="Marked passages of answer [ABC]"', html)) == 3
+    assert browser.post(page_of(study, lease), ANSWERS[Kind.ANSWER_RANKING]).status_code == 422
+    copied = {"passage-2.bad": "the paper 🦢", "passage-0.good": "again"}
+    browser.post(page_of(study, lease), ANSWERS[Kind.ANSWER_RANKING] | copied, follow=True)
+    order = lease.shown_order
+    assert {one["response"]: one["quote"] for one in Label.objects.get().evidence} == {
+        order[2] + 1: "the paper 🦢",
+        order[0] + 1: "again",
+    }
+    html = browser.get(page_of(study, lease)).content.decode()
+    kept = re.search(r'name="evidence" value="([^"]*)"', html)[1].replace("&quot;", '"')
+    assert [row[0] for row in json.loads(kept)] == [0, 2]  # as they were shown
+
+
+def test_marks_of_answers_to_rank_are_shown_where_they_are_read(cast):
+    study = kind_study_make(Kind.ANSWER_RANKING, evidence="optional", owner=cast.alice, overlap=3)
+    study.dataset.owner = cast.alice
+    study.dataset.save()
+    Response.objects.update(text=TEXT)
+    item = study.dataset.items.first()
+    mark = {"response": 3, "start": PAPER, "end": PAPER + 5, "quote": "paper", "reason": "bad"}
+    for ranks, evidence in (({"0": 1, "1": 2, "2": 3}, [mark]), ({"0": 3, "1": 2, "2": 1}, [])):
+        kind_label_make(study, item, {"ranks": ranks}, evidence=evidence)
+    expert = staff_of(cast.alice)
+    html = expert.get(staff_url("study-adjudicate-item", study.slug, item.pk) + "?said=1").content.decode()
+    assert html.count("data-source=") == 3
+    assert re.search(r'<span class="muted">Answer [ABC]</span>', html)
+    html = expert.get(reverse("metaeval:dataset-item", args=[study.dataset.name, item.pk])).content.decode()
+    assert '<span class="muted">Response 3</span>' in html
+    assert f'data-marks="[[2,{PAPER},{PAPER + 5},&quot;bad&quot;]]"' in html
 
 
 def test_without_a_script_what_is_not_in_the_answer_is_said():
