@@ -157,21 +157,6 @@
     }
     next.focus({ preventScroll: true, focusVisible: true });
   };
-  // The next heading of the answer that is read; where there are none, the next paragraph.
-  const section = (step) => {
-    const pane = current() ?? panes()[0];
-    if (!pane) return;
-    const all = blocks(pane);
-    const heads = all.filter((block) => /^H[1-6]$/.test(block.tagName));
-    const stops = heads.length > 1 ? heads : all.length > 1 ? all : [];
-    const covered = laidOut === "page" ? (pane.querySelector(".response-head")?.offsetHeight ?? 0) : laidOut === "columns" ? 48 : 0;
-    const top = edge(pane) + covered + 8;
-    const tops = stops.map((stop) => stop.getBoundingClientRect().top - top);
-    const next = step > 0 ? tops.find((one) => one > 4) : tops.findLast((one) => one < -4);
-    const page = 0.8 * (laidOut === "page" ? innerHeight - top : pane.clientHeight);
-    scrolls(pane).scrollBy({ top: next ?? (step * page), behavior: "instant" });
-  };
-
   document.addEventListener("click", (event) => {
     const target = event.target instanceof Element ? event.target : null;
     const tab = target?.closest("[data-tab]");
@@ -179,11 +164,9 @@
       event.preventDefault();
       show(tab.dataset.tab);
     }
-    const menu = target?.closest("[data-answer-other], [data-section]")?.closest("[popover]");
+    const menu = target?.closest("[data-answer-other]")?.closest("[popover]");
     if (menu?.matches(":popover-open")) menu.hidePopover();
     if (target?.closest("[data-answer-other]")) other();
-    const move = target?.closest("[data-section]");
-    if (move) section(Number(move.dataset.section));
     // The edge of the other answer is a way to it.
     if (laidOut === "tabs" && target?.matches("[data-pair]")) other();
   });
