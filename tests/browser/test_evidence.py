@@ -373,6 +373,7 @@ def test_an_expert_and_the_page_of_an_item_show_what_was_marked(live_server, pag
     expect(page.locator("[data-marks]")).to_have_count(0)
     press(page, "p")
     expect(page.get_by_text("Annotator 2", exact=True)).to_be_visible()
+    page.wait_for_function("CSS.highlights.has('mark-bad')")  # painted once htmx has settled
     assert page.evaluate(
         "['good', 'bad'].map((one) => [...CSS.highlights.get(`mark-${one}`)].map(String))"
     ) == [

@@ -218,6 +218,7 @@ def test_an_expert_and_the_page_of_an_item_show_what_was_marked(live_server, pag
     page.goto(live_server.url + reverse("annotation:study-adjudicate-item", args=[study.slug, item.pk]))
     press(page, "p")
     expect(page.get_by_text("Annotator 2", exact=True)).to_be_visible()
+    page.wait_for_function("CSS.highlights.has('mark-bad')")  # painted once htmx has settled
     assert page.evaluate(painted) == [[ARABIC[:10]], [code["quote"], ARABIC[:10]]]
     assert not violations(page)
     page.goto(live_server.url + reverse("metaeval:dataset-item", args=[study.dataset.name, item.pk]))

@@ -170,6 +170,7 @@ def test_an_expert_and_the_page_of_an_item_show_what_was_marked(live_server, pag
     page.goto(live_server.url + reverse("annotation:study-adjudicate-item", args=[study.slug, item.pk]))
     page.get_by_role("link", name="Show the annotators' answers").click()
     expect(page.get_by_text("Annotator 2", exact=True)).to_be_visible()
+    page.wait_for_function("CSS.highlights.has('mark-bad')")  # painted once htmx has settled
     assert [page.evaluate(PAINTED, reason) for reason in ("good", "bad")] == [["Part 3"], ["Part 3"]]
     page.locator("[data-mark-go]").first.click()
     expect(page.locator("[data-rank-body][data-whole]")).to_have_count(1)
