@@ -1,7 +1,8 @@
-"""What a process keeps for some seconds is forgotten between tests."""
+"""What a process keeps for some seconds, or of a request, is forgotten between tests."""
 
 import pytest
 
+from config.observing.context import log_fields_end
 from config.observing.operations import operations_recent
 from config.observing.readiness import ready_checks_forget
 
@@ -10,6 +11,7 @@ from config.observing.readiness import ready_checks_forget
 def nothing_kept():
     operations_recent.forget()
     ready_checks_forget()
+    log_fields_end()  # an earlier test may have left an answer that is a stream open
     yield
     operations_recent.forget()
     ready_checks_forget()
