@@ -46,6 +46,12 @@ def test_places_are_as_they_are_now_and_escaped():
     assert show("/s/a/2/", mark_safe("<b>")) == '<a href="/s/a/2/skip/?/s/a/2/"><b></a>'
 
 
+def test_values_that_are_equal_and_rendered_differently_are_kept_apart():
+    template = Template(LOADED + "{% fragment value=value %}{{ value }}{% endfragment %}")
+    shown = [template.render(Context({"value": value})) for value in (mark_safe("<b>"), "<b>", True, 1, 1.0)]
+    assert shown == ["<b>", "&lt;b&gt;", "True", "1", "1.0"]
+
+
 def test_a_place_that_is_empty_is_false_in_it():
     template = Template(
         LOADED + "{% fragment places text %}{% if text %}<i>{{ text }}</i>{% endif %}{% endfragment %}"

@@ -39,7 +39,7 @@ class _Rendered(NamedTuple):
     characters: int
 
 
-_rendered: BoundedCache[Hashable, _Rendered] = BoundedCache(
+_kept: BoundedCache[Hashable, _Rendered] = BoundedCache(
     limit=_CHARACTERS, weight=lambda rendered: rendered.characters
 )
 
@@ -59,19 +59,20 @@ class Fragment(template.Node):
         values = {name: value.resolve(context, ignore_failures=True) for name, value in self._values.items()}
         values["page_language"] = context.get("page_language")
         now = [context.get(name) or "" for name in self._places]
-        key: list[Hashable] = [self._number, get_language(), *(bool(value) for value in now)]
+        key: list[Any] = [self._number, get_language(), *(bool(value) for value in now)]
         for value in values.values():
-            key += _columns(value) if isinstance(value, Model) else [value]
+            # Safe text equals the same text that isn't safe, and 1 equals True; they are rendered differently.
+            key += _columns(value) if isinstance(value, Model) else [type(value), value]
         # The same for all people, and the same of a hidden check as of work.
         with caches_of(None):
-            parts, _ = _rendered.get(tuple(key), lambda: self._rendered(context, values, now, key))
+            parts, _ = _kept.get(tuple(key), lambda: self._rendered_anew(context, values, now, key))
         shown = [str(conditional_escape(value)) for value in now]
         return mark_safe(  # noqa: S308  (escaped, or rendered by a template)
             "".join(shown[int(part)] if place % 2 else part for place, part in enumerate(parts))
         )
 
-    def _rendered(
-        self, context: Any, values: Mapping[str, Any], now: list[Any], key: list[Hashable]
+    def _rendered_anew(
+        self, context: Any, values: Mapping[str, Any], now: list[Any], key: list[Any]
     ) -> _Rendered:
         marks = {
             name: SafeString(f"{_MARK}{number}end") if value else ""
