@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from judges.backends.base import Backend
-from judges.backends.errors import BackendError
+from judges.backends.errors import BackendError, NotSentError
 from judges.backends.registry import create_backend
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, Decoding
@@ -39,10 +39,19 @@ def backend_make(kind: str, model: str, **options: Any) -> Backend:
 def outcomes(
     backend: Backend, requests: Sequence[WireRequest], seconds: float = 200.0
 ) -> list[Answer | BackendError]:
-    """Submit them all at once and return what comes of each."""
-    for token, request in enumerate(requests):
-        backend.submit(token, request)
-    return [found for _, found in sorted(arrivals(backend, len(requests), seconds).items())]
+    """Submit them all at once and return what comes of each.
+
+    What waited when another failed is given back unsent; it is submitted again, as the engine does.
+    """
+    found: dict[int, Answer | BackendError] = {}
+    deadline = time.monotonic() + seconds
+    left = list(range(len(requests)))
+    while left:
+        for token in left:
+            backend.submit(token, requests[token])
+        found |= arrivals(backend, len(left), deadline - time.monotonic())
+        left = [token for token in left if isinstance(found[token], NotSentError)]
+    return [found[token] for token in range(len(requests))]
 
 
 def arrivals(backend: Backend, n: int, seconds: float = 200.0) -> dict[int, Answer | BackendError]:
