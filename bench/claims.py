@@ -13,6 +13,9 @@ cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that th
 claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
 open_loop_p50_ms, open_loop_p99_ms : the same request, where submits arrive at random at half of the rate that the
     16 people reach (`open_loop_pairs_per_s`), from when each is due.
+limit_cpu_ms_per_pair, limit_claim_p99_ms, limit_pairs_per_s_16 : the same 16 people at `bench.bare`, a server that
+    reads and changes the same rows, sends as long a page and checks nothing; `times_limit` is how much more processor
+    the site takes.
 ahead_p50_ms, ahead_p99_ms, ahead_cpu_ms_per_pair : the same 16 people where three items are fetched ahead: a submit
     brings the item that comes three later, while the next one is on the screen; one in five is sent alone before it.
 potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times
@@ -65,6 +68,7 @@ def run(*, quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:
         if wanted & {"few", "potato"}:
             figures |= _few(postgres, site, size)
             figures |= _open_loop(postgres, site, size, per_second=figures["pairs_per_s_16"] / 2)
+            figures |= _limit(postgres, size, ours=figures["quiet_cpu_ms_per_pair"])
         if "ahead" in wanted:
             figures |= _ahead(postgres, site, size)
         site.kill()
@@ -126,25 +130,59 @@ def _killing(site: LiveSite, log: load.Log, size: Size) -> Iterator[list[int]]:
         thread.join()
 
 
+@dataclass(frozen=True)
+class _Cost:
+    """What the people of a run saw, and the seconds of processor that it took."""
+
+    log: load.Log
+    web: float
+    database: float
+
+    def per_pair(self, seconds: float) -> float:
+        return 1000 * seconds / len(self.log.acknowledged)
+
+
 def _few(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:
-    """Sixteen people for a short while, after a warm-up, with nothing killed."""
-    study = live_study(postgres.url, items=size.small_items, people=FEW, overlap=OVERLAP)
+    """Sixteen people for a short while, with nothing killed."""
+    ours = _sixteen(postgres, site, size)
+    return {
+        "pairs_per_s_16": ours.log.pairs_per_s,
+        "claim_p50_ms": ours.log.quantile(50),
+        "claim_p99_ms": ours.log.quantile(99),
+        "quiet_cpu_ms_per_pair": ours.per_pair(ours.web + ours.database),
+        "quiet_web_cpu_ms_per_pair": ours.per_pair(ours.web),
+        "quiet_database_cpu_ms_per_pair": ours.per_pair(ours.database),
+    }
+
+
+def _limit(postgres: PrivatePostgres, size: Size, *, ours: float) -> dict[str, float]:
+    """The same at a server that does nothing beside it."""
+    site = LiveSite(postgres.url, application="bench.bare:application")
+    try:
+        site.start()
+        bare = _sixteen(postgres, site, size)
+    finally:
+        site.stop()
+    used = bare.per_pair(bare.web + bare.database)
+    return {
+        "limit_pairs_per_s_16": bare.log.pairs_per_s,
+        "limit_claim_p99_ms": bare.log.quantile(99),
+        "limit_cpu_ms_per_pair": used,
+        "times_limit": ours / used,
+    }
+
+
+def _sixteen(postgres: PrivatePostgres, site: LiveSite, size: Size) -> _Cost:
+    """Sixteen people who never pause, after a warm-up by sixteen others."""
+    study = live_study(postgres.url, items=size.small_items, people=2 * FEW, overlap=OVERLAP)
     warm, log = load.Log(), load.Log()
-    load.run(_people(site, study, warm), warm, seconds=3)
-    people = _people(site, study, log)
+    load.run(_people(site, study, warm)[:FEW], warm, seconds=3)
+    people = _people(site, study, log)[FEW:]
     before = cpu_seconds(site.process), cpu_seconds(postgres.process)
     load.run(people, log, seconds=size.seconds)
     web, database = cpu_seconds(site.process) - before[0], cpu_seconds(postgres.process) - before[1]
     _check_findings(postgres, study, warm, log)
-    pairs = len(log.acknowledged)
-    return {
-        "pairs_per_s_16": log.pairs_per_s,
-        "claim_p50_ms": log.quantile(50),
-        "claim_p99_ms": log.quantile(99),
-        "quiet_cpu_ms_per_pair": 1000 * (web + database) / pairs,
-        "quiet_web_cpu_ms_per_pair": 1000 * web / pairs,
-        "quiet_database_cpu_ms_per_pair": 1000 * database / pairs,
-    }
+    return _Cost(log, web, database)
 
 
 def _ahead(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:

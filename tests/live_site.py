@@ -98,11 +98,17 @@ class PrivatePostgres:
 
 
 class LiveSite:
-    """granian with `workers` processes on a free port, on a database that has its tables."""
+    """granian with `workers` processes on a free port, on a database that has its tables.
 
-    def __init__(self, database_url: str, *, workers: int = 2, **environment: str) -> None:
+    Another `application` than the site's is one to compare it with.
+    """
+
+    def __init__(
+        self, database_url: str, *, workers: int = 2, application: str = "", **environment: str
+    ) -> None:
         self.port = services.free_port()
         self.workers = workers
+        self._application = application
         self._var = tempfile.TemporaryDirectory(prefix="touchstone-site-", ignore_cleanup_errors=True)
         self._environment = os.environ | {
             "DATABASE_URL": database_url,
@@ -119,8 +125,11 @@ class LiveSite:
 
     def start(self) -> None:
         self._killed_at = None
+        command = server_command(host="127.0.0.1", port=self.port, workers=self.workers, log_level="critical")
+        if self._application:
+            command[-1] = self._application
         self._process = subprocess.Popen(
-            server_command(host="127.0.0.1", port=self.port, workers=self.workers, log_level="critical"),
+            command,
             cwd=ROOT,
             env=self._environment,
             start_new_session=True,

@@ -11,15 +11,16 @@ neither for the item nor for what one person may label. Which role comes next is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import F
+from django.db.models import Exists, F
 from django.utils import timezone
 
 from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, Write, run_together
+from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.signals import Signals
 from annotation.kinds import to_canonical, validate_value
 from annotation.kinds.evidence import Mark
@@ -29,7 +30,9 @@ from annotation.models import (
     Enrollment,
     Label,
     Stage,
+    Study,
     StudyItem,
+    StudyState,
     WorkRole,
 )
 from annotation.selectors.shown import value_rules
@@ -120,6 +123,8 @@ class Submission:
 
     label: Label
     outcome: Outcome
+    following: Assignment | None = None
+    """What the person was given next, by the same transaction; None where `assignment_claim` has to be asked."""
 
 
 # All that a submit looks at, and no more: it is read at every answer.
@@ -181,12 +186,14 @@ PLACE_FILLED = CompiledUpdate(
         },
     )
 )
-# The row is read again as it is now: nothing that a suspended person says is counted.
+# The row is read again as it is now: nothing that a suspended person says is counted, and nothing after the end.
 COUNTED = CompiledUpdate(
     lambda: (
-        Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), suspended_at=None).exclude(
-            stage=Stage.LEFT
-        ),
+        Enrollment.objects.filter(
+            ~Exists(Study.objects.filter(pk=Parameter.of(Study, "id", "study"), state=StudyState.CLOSED)),
+            pk=Parameter.of(Enrollment, "id"),
+            suspended_at=None,
+        ).exclude(stage=Stage.LEFT),
         {"n_accepted": F("n_accepted") + Parameter.of(Enrollment, "n_accepted", "accepted")},
     )
 )
@@ -214,13 +221,15 @@ def assignment_submit(
     active_ms: int | None = None,
     wall_ms: int | None = None,
     signals: Signals | None = None,
+    goes_on: bool = False,
     now: datetime | None = None,
 ) -> Submission:
     """Record an answer, given in the order in which the responses were shown. Idempotent: one label an
     assignment.
 
     `wall_ms` is how long the item was shown: of one fetched ahead as the browser tells it, else by the server's clock
-    unless the caller, who is no browser, says it. `signals` are kept beside the label.
+    unless the caller, who is no browser, says it. `signals` are kept beside the label. Who `goes_on` is given their
+    next item with it, where it's clear what comes next: one transaction instead of two.
 
     Raises `LabelValueError` when the value does not fit, and nothing else for what a person did: an answer is
     never lost, only counted or not. The answer to a hidden check is scored, and what follows from it follows here.
@@ -233,8 +242,45 @@ def assignment_submit(
         "wall_ms": wall_ms,
         "signals": signals,
     }
-    # Again when they were suspended between the look and the count: the next look sees it.
+    if goes_on and _may_go_on(assignment, now):
+        try:
+            return _submit_and_claim(assignment, shown_value, shown_marks, told, now)
+        except (IntegrityError, OperationalError, Overtaken) as error:
+            # Something has changed since it was read, and nothing is written: one after the other, under locks.
+            if isinstance(error, OperationalError) and not is_deadlock(error):
+                raise
+    # Again when they were suspended, or the study closed, between the look and the count: the next look sees it.
     return transaction_retried(lambda: _submit(_locked(assignment), shown_value, shown_marks, told, now))
+
+
+def _may_go_on(assignment: Assignment, now: datetime) -> bool:
+    """Whether, as far as was read, the person holds this item and may be given another one after it."""
+    study = assignment.enrollment.study
+    if assignment.state != AssignmentState.OPEN or study.fetch_ahead or checks_may_follow(study):
+        return False
+    try:
+        claim_check(assignment.enrollment, now)
+    except (StageError, SuspendedError, StudyNotOpenError):
+        return False
+    return True
+
+
+def _submit_and_claim(
+    assignment: Assignment,
+    shown_value: Mapping[str, Any],
+    shown_marks: Sequence[Mark],
+    told: dict[str, Any],
+    now: datetime,
+) -> Submission:
+    """Both in one transaction, by what was read without a lock: each statement asks again whether it's still so."""
+    with transaction.atomic():
+        submission = _submit(assignment, shown_value, shown_marks, told, now)
+        return replace(submission, following=_following(assignment.enrollment, now))
+
+
+@action_measured("claim", lambda found: "put off" if found is None else "given")
+def _following(enrollment: Enrollment, now: datetime) -> Assignment | None:
+    return place_take(enrollment, now, nothing_pending=True, hidden=hidden_next(enrollment))
 
 
 def _submit(
@@ -281,7 +327,7 @@ def _submit(
         said += run_together(*counts)
     else:
         said = run_together(*answer, *counts)
-    if accepted and is_work and not said[-1]:
+    if not said[0] or (accepted and is_work and not said[-1]):
         raise Overtaken
     label = cast("Label", said[1])
     completion_code_give(enrollment=locked.enrollment)
@@ -322,7 +368,8 @@ def _counts(assignment: Assignment, *, held: bool, accepted: bool) -> list[Write
             )
         )
     if accepted:
-        writes.append(COUNTED.write(id=assignment.enrollment_id, accepted=int(counts)))
+        person = assignment.enrollment
+        writes.append(COUNTED.write(id=person.pk, study=person.study_id, accepted=int(counts)))
     return writes
 
 

@@ -35,7 +35,11 @@ LABEL = CompiledInsert(Label)
 SIGNALS = CompiledInsert(AnswerSignals)
 ANSWERED = CompiledUpdate(
     lambda: (
-        Assignment.objects.filter(pk=Parameter.of(Assignment, "id")),
+        Assignment.objects.filter(
+            pk=Parameter.of(Assignment, "id"),
+            enrollment=Parameter.of(Enrollment, "id", "enrollment"),
+            state=Parameter.of(Assignment, "state", "was"),
+        ),
         {
             "state": AssignmentState.SUBMITTED,
             "submitted_at": Parameter.of(Assignment, "submitted_at"),
@@ -61,7 +65,8 @@ def label_write(
     """The statement that inserts a label with all that is needed to read it later, of a hidden check also how right it
     is. `value` and `evidence` are canonical and validated.
 
-    The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
+    The assignment has its study item, item, enrollment and study fetched. The caller holds its lock, or finds out
+    beside the insert that nobody has answered it meanwhile.
     """
     study, place = assignment.enrollment.study, assignment.study_item
     gold = place.item.gold if assignment.role == WorkRole.CHECK else None
@@ -97,9 +102,14 @@ def answer_writes(
     *, assignment: Assignment, submitted_at: datetime, signals: Signals | None, **label: Any
 ) -> list[Write]:
     """The statements of an answer: the assignment is answered, its label inserted (`label_write`), and the signals if
-    there are any, in this order.
+    there are any, in this order. The first changes no row where the assignment isn't any more as it was read.
     """
-    answered = ANSWERED.write(id=assignment.pk, submitted_at=submitted_at)
+    answered = ANSWERED.write(
+        id=assignment.pk,
+        enrollment=assignment.enrollment_id,
+        was=assignment.state,
+        submitted_at=submitted_at,
+    )
     beside = [] if signals is None else [SIGNALS.write(assignment=assignment, **asdict(signals))]
     return [answered, label_write(assignment=assignment, **label), *beside]
 

@@ -148,12 +148,13 @@ def _next(
     last: Assignment | None = None,
     standing: WorkStanding | None = None,
     saved: str = "",
+    given: Assignment | None = None,
 ) -> HttpResponse:
-    """Give the person their next item: `last` is the one just answered, `saved` what was said of it, and `was` the one
-    whose page they came from.
+    """Give the person their next item, or show what they were `given` already: `last` is the one just answered, `saved`
+    what was said of it, and `was` the one whose page they came from.
     """
     try:
-        claimed = assignment_claim(enrollment=enrollment)
+        claimed = given or assignment_claim(enrollment=enrollment)
     except (StageError, SuspendedError):
         return _go(request, "place", enrollment)
     except StudyNotOpenError as error:
@@ -232,11 +233,13 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
     enrollment, form = found.enrollment, _form(request, found)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
+    is_ahead, is_alone = bool(request.POST.get("ahead")), bool(request.POST.get("alone"))
     try:
         submission = assignment_submit(
             assignment=found,
             wall_ms=form.wall_time if found.ahead else None,
             signals=form.signals,
+            goes_on=not (is_ahead or is_alone),
             **form.answer,
         )
     except LabelValueError as error:
@@ -246,14 +249,15 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         messages.warning(request, gettext(told))
     for words in form.told:
         messages.info(request, words)
-    if request.POST.get("alone"):
+    if is_alone:
         # An answer that waited in the browser until it was online again; another item is on its screen.
         return HttpResponse(status=204)
     # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
     saved = _in_words(found, form) if enrollment.study.submit_on_choice and not told else ""
-    # With `ahead`, the next item is on the screen already: it was fetched ahead.
-    answer = ahead_answer if request.POST.get("ahead") else _next
-    return answer(request, enrollment, last=found, standing=standing_get(enrollment), saved=saved)
+    standing = standing_get(enrollment)
+    if is_ahead:  # the next item is on the screen already
+        return ahead_answer(request, enrollment, last=found, standing=standing, saved=saved)
+    return _next(request, enrollment, last=found, standing=standing, saved=saved, given=submission.following)
 
 
 def _in_words(found: Assignment, form: WorkForm) -> str:

@@ -44,7 +44,8 @@ def work(pk: int, stop: threading.Event) -> None:
         elif numbers.random() < 0.1:
             assignment_release(assignment=lease, reason="unclear")
         else:
-            assignment_submit(assignment=lease, shown_value={"choice": numbers.randrange(3)})
+            goes_on = numbers.random() < 0.5
+            assignment_submit(assignment=lease, shown_value={"choice": numbers.randrange(3)}, goes_on=goes_on)
 
 
 @pytest.mark.long

@@ -370,3 +370,86 @@ def test_who_ended_before_their_first_answer_arrived_gets_the_code_with_it(code)
     assert given == code if code else given.startswith("TS-")
     assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
     assert fresh(person).completion_code == given
+
+
+def going_on(lease, **given):
+    """Answer as from the page, whose next item comes with the answer to the submit."""
+    return assignment_submit(assignment=lease, shown_value=A_IS_BETTER, goes_on=True, **given)
+
+
+def test_who_goes_on_gets_the_next_item_with_the_answer():
+    study = study_make(pairs=2, overlap=1)
+    person = enrollment_make(study=study)
+    first = going_on(claim(person))
+    assert (first.outcome, first.following.study_item.position) == ("accepted", 1)
+    assert places(study) == [(0, 1), (1, 0)]
+    assert claim(person).pk == first.following.pk
+    last = going_on(first.following)
+    assert (last.outcome, last.following) == ("accepted", None)
+    assert places(study) == [(0, 1), (0, 1)]
+    assert (fresh(person).n_accepted, fresh(person).n_claimed) == (2, 2)
+
+
+def test_an_answer_and_the_next_item_are_one_transaction():
+    lease = claim(enrollment_make(study=study_make(pairs=3, overlap=1)))
+    with CaptureQueriesContext(connection) as queries:
+        assert going_on(lease).following is not None
+    begun = [query["sql"] for query in queries if query["sql"].startswith(("BEGIN", "SAVEPOINT"))]
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize(
+    "rules", [{"fetch_ahead": 2}, {"check_warn_below": 0.5, "check_window": 5}, {"items_per_annotator": 1}]
+)
+def test_who_goes_on_where_the_rules_need_a_further_look_asks_again(rules):
+    lease = claim(enrollment_make(study=study_make(pairs=3, overlap=1, **rules)))
+    submission = going_on(lease)
+    assert (submission.outcome, submission.following) == ("accepted", None)
+
+
+def test_nobody_goes_on_with_an_answer_that_is_there_already():
+    person = enrollment_make(study=study_make(pairs=3, overlap=1))
+    lease = claim(person)
+    going_on(lease)
+    again = going_on(lease)
+    other = assignment_submit(assignment=lease, shown_value={"choice": 2}, goes_on=True)
+    assert [(one.outcome, one.following) for one in (again, other)] == [
+        ("repeated", None),
+        ("different", None),
+    ]
+    assert Label.objects.count() == 1
+    assert fresh(person).n_claimed == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome"),
+    [
+        ({"suspended_at": timezone.now()}, "suspended"),
+        ({"stage": Stage.LEFT}, "left"),
+        ({"study": StudyState.CLOSED}, "closed"),
+        ({"study": StudyState.PAUSED}, "accepted"),
+    ],
+)
+def test_what_has_changed_since_the_person_was_read_decides_who_goes_on(changed, outcome):
+    study = study_make(pairs=3, overlap=1)
+    person = enrollment_make(study=study)
+    lease = claim(person)
+    if "study" in changed:
+        type(study).objects.filter(pk=study.pk).update(state=changed["study"])
+    else:
+        type(person).objects.filter(pk=person.pk).update(**changed)
+    submission = going_on(lease)
+    assert (submission.outcome, submission.following) == (outcome, None)
+    assert submission.label.is_surplus == (outcome != "accepted")
+    assert places(study) == [(0, int(outcome == "accepted")), (0, 0), (0, 0)]
+    assert fresh(person).n_accepted == int(outcome == "accepted")
+
+
+def test_an_answer_after_its_time_goes_on_the_long_way():
+    study = study_make(pairs=2, overlap=1)
+    person, other = enrollment_make(study=study), enrollment_make(study=study)
+    now = timezone.now()
+    lease = claim(person, now=now)
+    leases_reap(now=now + timedelta(days=1))
+    assert going_on(lease).outcome == "accepted"
+    assert claim(other).study_item.position == 1

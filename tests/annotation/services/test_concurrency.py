@@ -40,10 +40,20 @@ def label_everything(pk: int) -> int:
     return done
 
 
-def test_a_crowd_labels_everything_exactly_as_often_as_wanted():
+def go_on_with_everything(pk: int) -> int:
+    """The same, where each answer brings the next item as long as one is free."""
+    done, lease = 0, None
+    while lease := lease or assignment_claim(enrollment=fresh(pk)):
+        lease = assignment_submit(assignment=lease, shown_value={"choice": done % 3}, goes_on=True).following
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("work", [label_everything, go_on_with_everything])
+def test_a_crowd_labels_everything_exactly_as_often_as_wanted(work):
     study = study_make(pairs=30, overlap=4)
     people = [enrollment_make(study=study).pk for _ in range(CROWD)]
-    done = all_at_once(label_everything, people)
+    done = all_at_once(work, people)
     assert sum(done) == 30 * 4
     assert set(study.study_items.values_list("n_open", "n_accepted")) == {(0, 4)}
     per_item = Counter(Label.objects.current().values_list("item_id", flat=True))
@@ -80,12 +90,18 @@ def test_one_person_in_many_tabs_has_one_lease():
     assert sum(study.study_items.values_list("n_open", flat=True)) == 1
 
 
-def test_one_answer_submitted_many_times_at_once_is_one_label():
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_one_answer_submitted_many_times_at_once_is_one_label(goes_on):
     study = study_make(pairs=2, overlap=2)
     person = enrollment_make(study=study)
     lease = assignment_claim(enrollment=fresh(person.pk))
-    submit = lambda choice: assignment_submit(assignment=lease, shown_value={"choice": choice}).outcome  # noqa: E731
-    outcomes = all_at_once(submit, [1, 2] * 4)
+    submit = lambda choice: assignment_submit(  # noqa: E731
+        assignment=lease, shown_value={"choice": choice}, goes_on=goes_on
+    )
+    submissions = all_at_once(submit, [1, 2] * 4)
+    outcomes = [one.outcome for one in submissions]
+    assert sum(one.following is not None for one in submissions) == int(goes_on)
+    assert sum(study.study_items.values_list("n_open", flat=True)) == int(goes_on)
     assert outcomes.count("accepted") == 1
     assert Label.objects.count() == 1
     assert fresh(person.pk).n_accepted == 1
@@ -108,7 +124,7 @@ def test_submit_and_give_back_at_once_keep_the_counts_right():
 
     def act(what: str) -> None:
         if what == "submit":
-            assignment_submit(assignment=lease, shown_value={"choice": 1})
+            assignment_submit(assignment=lease, shown_value={"choice": 1}, goes_on=True)
         elif what == "skip":
             assignment_release(assignment=lease, reason="x")
         else:

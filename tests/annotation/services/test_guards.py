@@ -37,8 +37,8 @@ def counters_are_right(study):
     assert not repeated.annotate(times=Count("pk")).filter(times__gt=1).exists()
 
 
-def answer(lease, choice=1):
-    return assignment_submit(assignment=lease, shown_value={"choice": choice}).outcome
+def answer(lease, choice=1, *, goes_on=True):
+    return assignment_submit(assignment=lease, shown_value={"choice": choice}, goes_on=goes_on).outcome
 
 
 def test_sixteen_people_before_an_item_of_overlap_four():
@@ -88,7 +88,7 @@ def test_a_submit_without_a_claim_finds_nothing():
     with pytest.raises(Assignment.DoesNotExist):
         answer(lease)
     with pytest.raises(Assignment.DoesNotExist):
-        answer(Assignment(pk=10**9, enrollment=mine))
+        answer(Assignment(pk=10**9, enrollment=mine), goes_on=False)
     assert not Label.objects.exists()
     counters_are_right(study)
 
@@ -163,7 +163,7 @@ def test_people_restored_while_others_fill_their_places():
         if who is person:
             return enrollment_restore(enrollment=person, by=None, take_back=True)
         lease = assignment_claim(enrollment=fresh(who.pk))
-        return lease and answer(lease)
+        return lease and answer(lease, goes_on=False)
 
     all_at_once(act, [*others, person])
     counters_are_right(study)
@@ -179,7 +179,7 @@ def test_many_tabs_of_one_person_with_hidden_items_count_each_turn_once():
     for _ in range(4):
         leases = all_at_once(lambda pk: assignment_claim(enrollment=fresh(pk)).pk, [pk] * 6)
         assert len(set(leases)) == 1
-        answer(Assignment.objects.get(pk=leases[0]))
+        answer(Assignment.objects.get(pk=leases[0]), goes_on=False)
     assert fresh(pk).n_claimed == Assignment.objects.count() == 4
     counters_are_right(study)
 

@@ -36,7 +36,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 OVERLAPS = (1, 1, 2)
 PEOPLE = 3
 LEASE = timedelta(minutes=10)
-AHEAD = 1
 OPEN, EXPIRED, RELEASED, DONE = "open", "expired", "released", "submitted"
 
 ACTS = [
@@ -52,6 +51,9 @@ people = st.integers(0, PEOPLE - 1)
 
 class Leases(RuleBasedStateMachine):
     """`state[person, item]` is what the lease is; `counts` are the labels that count, `aside` those set aside."""
+
+    ahead = 1
+    """Items that the study fetches ahead."""
 
     def __init__(self):
         super().__init__()
@@ -76,7 +78,9 @@ class Leases(RuleBasedStateMachine):
         self.counts: set[tuple[int, int]] = set()
         self.aside: set[tuple[int, int]] = set()
         self.suspended: set[int] = set()
-        Study.objects.filter(pk=self.study.pk).update(lease_minutes=LEASE.seconds // 60, fetch_ahead=AHEAD)
+        Study.objects.filter(pk=self.study.pk).update(
+            lease_minutes=LEASE.seconds // 60, fetch_ahead=self.ahead
+        )
 
     def person(self, who: int) -> Enrollment:
         return Enrollment.objects.select_related("study", "annotator").get(pk=self.people[who])
@@ -112,7 +116,7 @@ class Leases(RuleBasedStateMachine):
             unanswered = sorted(key for key, state in self.state.items() if state != DONE)
             if known := unanswered if which else sorted(self.leases):
                 key = known[which % len(known)]
-                self.submit(key, which % 3) if what == "submit" else self.release(key)
+                self.submit(key, which % 3, goes_on=flag) if what == "submit" else self.release(key)
         elif what == "time_passes":
             self.time_passes(4 if which % 2 else 11, flag)
         elif what in ("suspend", "restore"):
@@ -159,7 +163,7 @@ class Leases(RuleBasedStateMachine):
         given = [self.items.index(lease.study_item_id) for lease in leases]
         assert set(given) >= held
         further = self.further(who)
-        if held and len(held) <= AHEAD:
+        if held and len(held) <= self.ahead:
             assert len(given) == len(held) + bool(further)
         else:
             assert set(given) == held
@@ -168,11 +172,12 @@ class Leases(RuleBasedStateMachine):
             self.state[who, item], self.leases[who, item] = OPEN, lease
             self.until[who, item] = self.now + LEASE
 
-    def submit(self, key, choice):
+    def submit(self, key, choice, *, goes_on=False):
         who, item = key
-        outcome = assignment_submit(
-            assignment=self.leases[key], shown_value={"choice": choice}, now=self.now
-        ).outcome
+        submission = assignment_submit(
+            assignment=self.leases[key], shown_value={"choice": choice}, goes_on=goes_on, now=self.now
+        )
+        outcome = submission.outcome
         state, room = self.state[key], self.taken(item) < OVERLAPS[item]
         if state == DONE:
             assert outcome in ("repeated", "different")
@@ -185,6 +190,13 @@ class Leases(RuleBasedStateMachine):
             self.counts.add(key)
         else:
             assert outcome == "late"
+        if (lease := submission.following) is not None:
+            assert goes_on
+            assert state == OPEN
+            item = self.items.index(lease.study_item_id)
+            assert item in self.possible(who)
+            self.state[who, item], self.leases[who, item] = OPEN, lease
+            self.until[who, item] = self.now + LEASE
 
     def release(self, key):
         assignment_release(assignment=self.leases[key], reason="unclear")
@@ -269,10 +281,17 @@ class Leases(RuleBasedStateMachine):
         assert first.count() == sum(state == DONE for state in self.state.values())
 
 
+class OneByOne(Leases):
+    """Where an answer may bring the next item."""
+
+    ahead = 0
+
+
 @pytest.mark.long
-def test_any_sequence_keeps_the_rules():
+@pytest.mark.parametrize("machine", [Leases, OneByOne])
+def test_any_sequence_keeps_the_rules(machine):
     run_state_machine_as_test(
-        Leases,
+        machine,
         settings=settings(
             # PostgreSQL, where a step costs thrice, shows what differs there: the locks and the constraints.
             max_examples=20 if connection.vendor == "sqlite" else 6,
