@@ -29,7 +29,7 @@ def run_open(
     seed: int = 0,
     are_there: bool = False,
 ) -> None:
-    """Submit at `per_second` for `seconds`; the milliseconds of each, from when it was due, are added to the log.
+    """Submit at `per_second` for `seconds`; the milliseconds of each in the log are from when it was due.
 
     The people come to their first item before, unless they `are_there` already.
 
@@ -58,7 +58,7 @@ async def _run(
 
     if not are_there:
         await asyncio.gather(*(enter(person) for person in people))
-    free, due = deque(people), deque[float]()
+    free, due, times = deque(people), deque[float](), list[float]()
     wake, began, is_over = asyncio.Condition(), time.perf_counter(), False
 
     async def arrive() -> None:
@@ -82,7 +82,7 @@ async def _run(
                 at, person = due.popleft(), free.popleft()
             try:
                 is_next = await person.answer()
-                log.milliseconds.append(1000 * (time.perf_counter() - at))
+                times.append(1000 * (time.perf_counter() - at))
                 if not is_next:
                     await entered(person, log)
             except FAILURES as error:
@@ -101,4 +101,5 @@ async def _run(
         for person in people:
             person.close()
     log.seconds = time.perf_counter() - began
+    log.milliseconds = times  # people log theirs too, from when they send
     await asyncio.sleep(0)

@@ -70,13 +70,17 @@ def test_the_figures_of_the_bench_of_abuse_have_intervals():
 
 
 class SlowPerson:
-    """Gets each answer through in 20 ms, one at a time."""
+    """Gets each answer through in 20 ms, one at a time, and logs that as the people of the benches do."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
 
     async def enter(self) -> bool:
         return True
 
     async def answer(self) -> bool:
         await asyncio.sleep(0.02)
+        self._log.milliseconds.append(0.0)
         return True
 
     def close(self) -> None:
@@ -85,8 +89,8 @@ class SlowPerson:
 
 def test_times_of_an_open_loop_begin_when_a_submit_is_due():
     alone, crowd = Log(), Log()
-    run_open([SlowPerson()], alone, per_second=100, seconds=0.6)
-    run_open([SlowPerson() for _ in range(40)], crowd, per_second=100, seconds=0.6)
+    run_open([SlowPerson(alone)], alone, per_second=100, seconds=0.6)
+    run_open([SlowPerson(crowd) for _ in range(40)], crowd, per_second=100, seconds=0.6)
     assert len(alone.milliseconds) == len(crowd.milliseconds) > 30
     # One person can answer half of what arrives, so that the last submit waits for about half of the time.
     assert max(alone.milliseconds) > 5 * max(crowd.milliseconds)

@@ -156,3 +156,17 @@ def test_a_command_on_a_database_without_tables_says_so(words, tmp_path):
         r"check DATABASE_URL\.\n",
         done.stderr,
     )
+
+
+def test_what_is_there_at_the_start_is_not_searched_for_garbage_again(tmp_path):
+    """All views are there then: a collection among requests that looked at them would stop every thread for long."""
+    found = run(
+        "import gc, sys, config.rsgi\n"
+        "print(gc.get_freeze_count(), len(gc.get_objects()), 'annotation.views.annotator.work' in sys.modules)",
+        tmp_path,
+    )
+    assert found.returncode == 0, found.stderr
+    frozen, searched, has_views = found.stdout.split()
+    assert int(frozen) > 100_000
+    assert int(searched) < int(frozen) / 20
+    assert has_views == "True"
