@@ -144,7 +144,7 @@ class _Cost:
 
 def _few(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:
     """Sixteen people for a short while, with nothing killed."""
-    ours = _sixteen(postgres, site, size)
+    ours = _sixteen(postgres, site, size, items=size.small_items)
     return {
         "pairs_per_s_16": ours.log.pairs_per_s,
         "claim_p50_ms": ours.log.quantile(50),
@@ -160,7 +160,7 @@ def _limit(postgres: PrivatePostgres, size: Size, *, ours: float) -> dict[str, f
     site = LiveSite(postgres.url, application="bench.bare:application")
     try:
         site.start()
-        bare = _sixteen(postgres, site, size)
+        bare = _sixteen(postgres, site, size, items=4 * size.small_items)
     finally:
         site.stop()
     used = bare.per_pair(bare.web + bare.database)
@@ -172,9 +172,9 @@ def _limit(postgres: PrivatePostgres, size: Size, *, ours: float) -> dict[str, f
     }
 
 
-def _sixteen(postgres: PrivatePostgres, site: LiveSite, size: Size) -> _Cost:
+def _sixteen(postgres: PrivatePostgres, site: LiveSite, size: Size, *, items: int) -> _Cost:
     """Sixteen people who never pause, after a warm-up by sixteen others."""
-    study = live_study(postgres.url, items=size.small_items, people=2 * FEW, overlap=OVERLAP)
+    study = live_study(postgres.url, items=items, people=2 * FEW, overlap=OVERLAP)
     warm, log = load.Log(), load.Log()
     load.run(_people(site, study, warm)[:FEW], warm, seconds=3)
     people = _people(site, study, log)[FEW:]
@@ -182,6 +182,8 @@ def _sixteen(postgres: PrivatePostgres, site: LiveSite, size: Size) -> _Cost:
     load.run(people, log, seconds=size.seconds)
     web, database = cpu_seconds(site.process) - before[0], cpu_seconds(postgres.process) - before[1]
     _check_findings(postgres, study, warm, log)
+    if log.failures:
+        raise RuntimeError(f"not all of the time was work: {dict(log.failures)}")
     return _Cost(log, web, database)
 
 
