@@ -284,53 +284,53 @@ def _following(enrollment: Enrollment, now: datetime) -> Assignment | None:
 
 
 def _submit(
-    locked: Assignment,
+    lease: Assignment,
     shown_value: Mapping[str, Any],
     shown_marks: Sequence[Mark],
     told: dict[str, Any],
     now: datetime,
 ) -> Submission:
-    study, place = locked.enrollment.study, locked.study_item
+    study, place = lease.enrollment.study, lease.study_item
     checked = validate_value(shown_value, value_rules(study, place.item))
-    value = to_canonical(study.kind, checked, locked.shown_order)
-    evidence = evidence_checked(study, place.item, shown_marks, locked.shown_order)
-    if locked.state == AssignmentState.SUBMITTED:
-        standing = own_label(locked)
+    value = to_canonical(study.kind, checked, lease.shown_order)
+    evidence = evidence_checked(study, place.item, shown_marks, lease.shown_order)
+    if lease.state == AssignmentState.SUBMITTED:
+        standing = own_label(lease)
         assert standing is not None
         is_same = (standing.value, standing.evidence) == (value, evidence)
         return Submission(standing, "repeated" if is_same else "different")
     # From here on, the answer to a hidden item takes the same statements as one to work, and as long.
-    held, is_work = locked.state == AssignmentState.OPEN, locked.role == WorkRole.WORK
+    held, is_work = lease.state == AssignmentState.OPEN, lease.role == WorkRole.WORK
     if not held:
         # Their count and their stage are about to be read; who answers a lease does not wait here.
         person = Enrollment.objects.select_related("study")
         if is_work:
             person = person.select_for_update(of=("self",), no_key=True)
-        locked.enrollment = person.get(pk=locked.enrollment_id)
-    outcome = _outcome(locked, held=held, now=now)
-    told = told | {"wall_ms": _wall_ms(locked, told["wall_ms"], now)}
+        lease.enrollment = person.get(pk=lease.enrollment_id)
+    outcome = _outcome(lease, held=held, now=now)
+    told = told | {"wall_ms": _wall_ms(lease, told["wall_ms"], now)}
     accepted = outcome == "accepted"
     answer = answer_writes(
-        assignment=locked,
+        assignment=lease,
         value=value,
         evidence=evidence,
         is_surplus=not accepted,
         submitted_at=now,
         **told,
     )
-    counts = _counts(locked, held=held, accepted=accepted)
+    counts = _counts(lease, held=held, accepted=accepted)
     if accepted and checks_may_follow(study):
         # What follows looks at the label, and locks places before it locks the person. That the study has such rules
         # decides it, and never the item: the time of an answer must not tell a check from work.
         said = run_together(*answer)
-        checks_follow(enrollment=locked.enrollment, now=now, answered=locked.role == WorkRole.CHECK)
+        checks_follow(enrollment=lease.enrollment, now=now, answered=lease.role == WorkRole.CHECK)
         said += run_together(*counts)
     else:
         said = run_together(*answer, *counts)
     if not said[0] or (accepted and is_work and not said[-1]):
         raise Overtaken
     label = cast("Label", said[1])
-    completion_code_give(enrollment=locked.enrollment)
+    completion_code_give(enrollment=lease.enrollment)
     return Submission(label, outcome)
 
 
