@@ -176,6 +176,7 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
             (start, end),
             _populators(cast("Any", get_related_populators)(info, select, connection.alias)),
             tuple(compiler.annotation_col_map.items()),
+            len(select),
         )
 
     def all(self, **values: Any) -> list[M]:
@@ -185,7 +186,7 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
         return self._instances(connection, rows)
 
     def _instances(self, connection: Any, rows: Sequence[Sequence[Any]]) -> list[M]:
-        _, _, converters, loader, names, (start, end), populators, annotations = self._ready(connection)
+        _, _, converters, loader, names, (start, end), populators, annotations, _ = self._ready(connection)
         found = []
         for raw in rows:
             row = list(raw)
@@ -197,6 +198,11 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
                 setattr(instance, name, row[place])
             found.append(instance)
         return found
+
+    def width(self, connection: Any) -> int:
+        """How many columns it selects."""
+        *_, width = self._ready(connection)
+        return cast("int", width)
 
     def first(self, **values: Any) -> M | None:
         found = self.all(**values)
@@ -298,6 +304,12 @@ def _number(write: Write, connection: Any) -> int:
 
 
 def _with(writes: Sequence[Write], connection: Any) -> str:
+    parts, results = _parts(writes, connection)
+    return f"WITH {parts} SELECT {results}"
+
+
+def _parts(writes: Sequence[Write], connection: Any) -> tuple[str, str]:
+    """The statements as parts of a WITH, named w0, w1 and so on, and what is selected of them."""
     parts, results = [], []
     for place, write in enumerate(writes):
         if write.row is None:
@@ -307,7 +319,7 @@ def _with(writes: Sequence[Write], connection: Any) -> str:
             column = connection.ops.quote_name(write.row._meta.pk.column)
             parts.append(f"w{place} AS ({write.sql})")
             results.append(f"(SELECT {column} FROM w{place})")  # noqa: S608
-    return f"WITH {', '.join(parts)} SELECT {', '.join(results)}"
+    return ", ".join(parts), ", ".join(results)
 
 
 class CompiledInsert(_Compiled[type[M]], Generic[M]):
@@ -352,15 +364,21 @@ class CompiledStatement(_Compiled[tuple[str, list[Any]]]):
         return found
 
 
+def update_statement(
+    rows: QuerySet[Any], changes: Mapping[str, Any], connection: Any
+) -> tuple[str, tuple[Any, ...]]:
+    """The UPDATE that sets this in the rows, and its parameters."""
+    query: Any = rows.query.chain(UpdateQuery)
+    query.add_update_values(dict(changes))
+    sql, parameters = query.get_compiler(connection=connection).as_sql()
+    return sql, tuple(parameters)
+
+
 class CompiledUpdate(_Compiled[tuple[QuerySet[M], Mapping[str, Any]]], Generic[M]):
     """An UPDATE; `build` gives the rows and what is set in them. Running it returns the number of rows."""
 
     def _compile(self, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        rows, changes = self._build()
-        query: Any = rows.query.chain(UpdateQuery)
-        query.add_update_values(dict(changes))
-        sql, parameters = query.get_compiler(connection=connection).as_sql()
-        return sql, tuple(parameters)
+        return update_statement(*self._build(), connection)
 
     def write(self, **values: Any) -> Write:
         connection = _database()
@@ -369,3 +387,50 @@ class CompiledUpdate(_Compiled[tuple[QuerySet[M], Mapping[str, Any]]], Generic[M
 
     def run(self, **values: Any) -> int:
         return cast("int", run_together(self.write(**values))[0])
+
+
+class CompiledWith(_Compiled[tuple[str, list[Any]]], Generic[M]):
+    """Writes, further parts of their WITH in words of our own, and at most one row that is made into an instance: all
+    of it one statement of PostgreSQL.
+
+    `parts` gives those parts, which may name the writes (w0, w1 and so on) and each other, `said` the expressions that
+    are selected of them. `shown` selects the row, by what the parts return.
+    """
+
+    def __init__(
+        self,
+        *,
+        parts: Callable[[], tuple[str, list[Any]]],
+        said: Callable[[], tuple[str, list[Any]]],
+        shown: Callable[[], QuerySet[M]],
+    ) -> None:
+        super().__init__(parts)
+        self._said = CompiledStatement(said)
+        self._shown = CompiledSelect(shown)
+
+    def _compile(self, connection: Any) -> tuple[str, list[Any]]:  # noqa: ARG002
+        return self._build()
+
+    def run(self, *writes: Write, **values: Any) -> tuple[list[Any], list[Any], M | None]:
+        """What `run_together` returns of the writes, what is said of the parts, and the row if there is one."""
+        connection = _database()
+        ends = [compiled._ready(connection) for compiled in (self, self._said, self._shown)]
+        key = "+".join((*(write.key for write in writes), self._key))
+        sql = connection.__dict__.get(key)
+        if sql is None:
+            (parts, *_), (said, *_), (shown, *_) = ends
+            before, results = _parts(writes, connection)
+            said_alone = f"SELECT {results}, {said}"
+            sql = connection.__dict__[key] = (
+                f"WITH {before}, {parts} SELECT said.*, shown.* FROM ({said_alone}) said "  # noqa: S608
+                f"LEFT JOIN ({shown}) shown ON TRUE"
+            )
+        given = [value for write in writes for value in write.parameters]
+        for _, parameters, *_ in ends:
+            given += _bind(connection, parameters, values)
+        (row,) = _execute(connection, sql, given).fetchall()
+        first = len(row) - self._shown.width(connection)
+        ran = [write.ran(number) for write, number in zip(writes, row, strict=False)]
+        there = row[first] is not None
+        found = self._shown._instances(connection, [row[first:]]) if there else [None]
+        return ran, list(row[len(writes) : first]), found[0]

@@ -1,7 +1,8 @@
 """What an annotator may see: their own enrollment, their own assignments, and items without any system's
 name.
 
-Permission lives in the fetch: `enrollment_get_for` and `assignment_get_for` are the only ways to these rows.
+Permission lives in the fetch: `enrollment_get_for`, `assignment_get_for` and `assignment_get_held` are the only ways to
+these rows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,6 +56,28 @@ def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
     return found
 
 
+HELD = CompiledSelect(
+    lambda: Assignment.objects.select_related(
+        "enrollment__study", "enrollment__annotator", "study_item__item__dataset"
+    ).filter(
+        pk=Parameter.of(Assignment, "id"),
+        enrollment__resume_token=Parameter.of(Enrollment, "resume_token"),
+        enrollment__study__slug=Parameter.of(Study, "slug"),
+    )
+)
+
+
+def assignment_get_held(held: Mapping[str, str], slug: str, pk: int) -> Assignment:
+    """An assignment of the person whose enrollment this browser holds in the study, with that enrollment: in one query
+    what `enrollment_get_for` and `assignment_get_for` say in two. `Assignment.DoesNotExist` for all others.
+    """
+    token = held.get(slug)
+    found = HELD.first(id=pk, resume_token=token, slug=slug) if token else None
+    if found is None:
+        raise Assignment.DoesNotExist
+    return found
+
+
 def enrollment_get_by_resume_token(token: str) -> Enrollment:
     # PostgreSQL refuses a query with a NUL in it; no token has one.
     return Enrollment.objects.select_related("study", "annotator").get(resume_token=token.replace("\x00", ""))
@@ -91,23 +114,30 @@ class WorkStanding:
 CHANGING = ("stage", "suspended_at", "suspended_because", "n_accepted", "n_claimed", "cursor")
 
 
+def standing_numbers(enrollment: Any) -> dict[str, QuerySet[Any, int]]:
+    """The numbers of a `WorkStanding` by name, each a query of one row, or of none for 0."""
+    answers = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED)
+    rows: dict[str, QuerySet[Any]] = {
+        "n_answers": answers,
+        "n_unread": _unread().filter(enrollment=enrollment),
+    }
+    return {
+        name: some.order_by()
+        .values("enrollment")
+        .annotate(number=Count("pk"))
+        .values_list("number", flat=True)
+        for name, some in rows.items()
+    }
+
+
 def _standing() -> QuerySet[Enrollment]:
-    answers = Assignment.objects.filter(enrollment=OuterRef("pk"), state=AssignmentState.SUBMITTED)
-    unread = _unread().filter(enrollment=OuterRef("pk"))
-    return (
-        Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"))
-        .only(*CHANGING)
-        .annotate(n_answers=_number_of(answers), n_unread=_number_of(unread))
-    )
+    numbers = {name: Subquery(number) for name, number in standing_numbers(OuterRef("pk")).items()}
+    return Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id")).only(*CHANGING).annotate(**numbers)
 
 
 def _unread() -> QuerySet[Intervention]:
     # What was said at a suspension has its own page, and is the past once the person may go on.
     return Intervention.objects.filter(read_at=None).exclude(text="").exclude(action=Action.SUSPEND)
-
-
-def _number_of(rows: QuerySet[Any]) -> Subquery:
-    return Subquery(rows.order_by().values("enrollment").annotate(number=Count("pk")).values("number"))
 
 
 STANDING = CompiledSelect(_standing)

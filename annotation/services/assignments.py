@@ -23,7 +23,7 @@ from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter, Write
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.signals import Signals
 from annotation.kinds import to_canonical, validate_value
-from annotation.kinds.evidence import Mark
+from annotation.kinds.evidence import Mark, Marked
 from annotation.models import (
     Assignment,
     AssignmentState,
@@ -36,7 +36,7 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.shown import value_rules
-from annotation.selectors.work import own_label
+from annotation.selectors.work import WorkStanding, own_label
 from annotation.services.checks import checks_follow, checks_may_follow
 from annotation.services.claims import (
     PENDING,
@@ -54,6 +54,7 @@ from annotation.services.claims import (
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import answer_writes, evidence_checked
 from annotation.services.leases import leases_reap, leases_renew
+from annotation.services.one_statement import answer_and_take, is_plain
 from web.measuring import action_measured
 
 ATTEMPTS = 5
@@ -125,6 +126,8 @@ class Submission:
     outcome: Outcome
     following: Assignment | None = None
     """What the person was given next, by the same transaction; None where `assignment_claim` has to be asked."""
+    standing: WorkStanding | None = None
+    """How the person stands now; None where `standing_get` has to be asked."""
 
 
 # All that a submit looks at, and no more: it is read at every answer.
@@ -243,8 +246,9 @@ def assignment_submit(
         "signals": signals,
     }
     if goes_on and _may_go_on(assignment, now):
+        submit = _submit_with_next if is_plain(assignment) else _submit_and_claim
         try:
-            return _submit_and_claim(assignment, shown_value, shown_marks, told, now)
+            return submit(assignment, shown_value, shown_marks, told, now)
         except (IntegrityError, OperationalError, Overtaken) as error:
             # Something has changed since it was read, and nothing is written: one after the other, under locks.
             if isinstance(error, OperationalError) and not is_deadlock(error):
@@ -278,9 +282,37 @@ def _submit_and_claim(
         return replace(submission, following=_following(assignment.enrollment, now))
 
 
+def _submit_with_next(
+    assignment: Assignment,
+    shown_value: Mapping[str, Any],
+    shown_marks: Sequence[Mark],
+    told: dict[str, Any],
+    now: datetime,
+) -> Submission:
+    """Both in one statement."""
+    value, evidence = _canonical(assignment, shown_value, shown_marks)
+    told = told | {"wall_ms": _wall_ms(assignment, told["wall_ms"], now)}
+    answered, label, *beside = answer_writes(
+        assignment=assignment, value=value, evidence=evidence, submitted_at=now, **told
+    )
+    filled = PLACE_FILLED.write(id=assignment.study_item_id, held=1, accepted=1)
+    written, following, standing = answer_and_take(assignment, [answered, label, filled, *beside], now)
+    return Submission(written, "accepted", following, standing)
+
+
 @action_measured("claim", lambda found: "put off" if found is None else "given")
 def _following(enrollment: Enrollment, now: datetime) -> Assignment | None:
     return place_take(enrollment, now, nothing_pending=True, hidden=hidden_next(enrollment))
+
+
+def _canonical(
+    lease: Assignment, shown_value: Mapping[str, Any], shown_marks: Sequence[Mark]
+) -> tuple[dict[str, Any], list[Marked] | None]:
+    """The value and the marks as they are stored; raises `LabelValueError` for what doesn't fit the item."""
+    study, item = lease.enrollment.study, lease.study_item.item
+    checked = validate_value(shown_value, value_rules(study, item))
+    value = to_canonical(study.kind, checked, lease.shown_order)
+    return value, evidence_checked(study, item, shown_marks, lease.shown_order)
 
 
 def _submit(
@@ -290,10 +322,8 @@ def _submit(
     told: dict[str, Any],
     now: datetime,
 ) -> Submission:
-    study, place = lease.enrollment.study, lease.study_item
-    checked = validate_value(shown_value, value_rules(study, place.item))
-    value = to_canonical(study.kind, checked, lease.shown_order)
-    evidence = evidence_checked(study, place.item, shown_marks, lease.shown_order)
+    study = lease.enrollment.study
+    value, evidence = _canonical(lease, shown_value, shown_marks)
     if lease.state == AssignmentState.SUBMITTED:
         standing = own_label(lease)
         assert standing is not None

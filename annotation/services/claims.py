@@ -13,7 +13,7 @@ other numbers in them. It looks for the work that would come and adds nothing to
 hidden items that could have come.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
@@ -94,15 +94,16 @@ def expiry(study: Study, now: datetime) -> datetime:
     return now + timedelta(minutes=study.lease_minutes)
 
 
-def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[StudyItem]:
+def _free(enrollment: Any, study: Any, *, nothing_pending: bool, answered: Any = None) -> QuerySet[StudyItem]:
     """Items with a free place that the person never had, in the order of giving out; none if they may not work.
 
     The rules that the caller has read a moment ago (stage, state of the study, cap) are asked again in it; with
     `nothing_pending`, so is that no lease of theirs, open or to be renewed, comes first. `enrollment` and `study` are
-    their ids, or parameters for these.
+    their ids, or parameters for these; so is `answered` that of a lease of work that is answered by the same statement.
     """
-    may_work = Enrollment.objects.filter(
-        Q(study__items_per_annotator=None) | Q(n_accepted__lt=F("study__items_per_annotator")),
+    given = F("n_accepted") if answered is None else F("n_accepted") + 1
+    may_work = Enrollment.objects.alias(given=given).filter(
+        Q(study__items_per_annotator=None) | Q(given__lt=F("study__items_per_annotator")),
         pk=enrollment,
         stage=Stage.WORK,
         suspended_at=None,
@@ -127,14 +128,24 @@ def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[Stu
     )
     if nothing_pending:
         mine = Assignment.objects.filter(enrollment=enrollment)
-        free = free.filter(~Exists(mine.filter(state=AssignmentState.OPEN)), ~Exists(mine.filter(RENEWABLE)))
+        opened = mine.filter(state=AssignmentState.OPEN)
+        if answered is not None:
+            opened = opened.filter(~Q(pk=answered))
+        free = free.filter(~Exists(opened), ~Exists(mine.filter(RENEWABLE)))
     return free
 
 
-def _take(*, nothing_pending: bool, wait: bool, with_cursor: bool) -> tuple[str, list[Any]]:
-    """The statement that takes a place, and its parameters."""
+def take_statement(
+    *, nothing_pending: bool, wait: bool, with_cursor: bool, after: Sequence[str] = ()
+) -> tuple[str, list[Any]]:
+    """The statement that takes a place, and its parameters.
+
+    `after` names the parts of the same statement that answer the lease `answered`; where one of them returns nothing,
+    so does this.
+    """
     enrollment, study = Parameter.of(Enrollment, "id", "enrollment"), Parameter.of(Study, "id", "study")
-    free = _free(enrollment, study, nothing_pending=nothing_pending).values("pk")
+    answered = Parameter.of(Assignment, "id", "answered") if after else None
+    free = _free(enrollment, study, nothing_pending=nothing_pending, answered=answered).values("pk")
     free = free.select_for_update(skip_locked=not wait, no_key=True)
     searches = [free[:1]]
     if with_cursor:
@@ -143,16 +154,17 @@ def _take(*, nothing_pending: bool, wait: bool, with_cursor: bool) -> tuple[str,
     taken = Parameter.of(StudyItem, "n_open", "taken")
     # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.
     chosen = ", ".join(f"({statement})" for statement in statements)
+    only = "".join(f"EXISTS (SELECT FROM {part}) AND " for part in after)
     # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
     return (
         "UPDATE annotation_studyitem SET n_open = n_open + %s "  # noqa: S608  (no text of others)
-        f"WHERE id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
+        f"WHERE {only}id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
         [taken, *(value for some in found for value in some)],
     )
 
 
 def _taking(pending: bool, wait: bool, cursor: bool) -> CompiledStatement:
-    return CompiledStatement(lambda: _take(nothing_pending=pending, wait=wait, with_cursor=cursor))
+    return CompiledStatement(lambda: take_statement(nothing_pending=pending, wait=wait, with_cursor=cursor))
 
 
 TAKE = {key: _taking(*key) for key in product((False, True), repeat=3)}

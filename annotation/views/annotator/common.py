@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.kinds import kind_of
 from annotation.models import Assignment, Enrollment, PayBasis, Stage, Study
 from annotation.selectors.steps import steps_of
-from annotation.selectors.work import enrollment_get_for
+from annotation.selectors.work import assignment_get_held, enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
 from annotation.views.annotator.browser import session_hold as session_hold
 from web.caching import caches_of
@@ -44,18 +44,45 @@ def for_enrollment(view: View) -> View:
         try:
             enrollment = enrollment_get_for(session_enrollments(request), slug)
         except Enrollment.DoesNotExist:
-            return render(request, "annotation/annotator/unknown.html", status=404)
-        study = enrollment.study
-        language_use(request, enrollment.annotator.language, language_chosen(request), study.language)
-        has_hidden = study.check_rate or study.repeat_rate
-        try:
-            with caches_of(enrollment.pk if has_hidden else None):
-                return view(request, enrollment, *args, **kwargs)
-        except (Enrollment.DoesNotExist, Assignment.DoesNotExist):
-            # Their data was erased while this was under way.
-            return render(request, "annotation/annotator/unknown.html", status=404)
+            return _unknown(request)
+        return _viewed(request, enrollment, lambda: view(request, enrollment, *args, **kwargs))
 
     return never_cache(wrapped)
+
+
+def for_assignment(view: View) -> View:
+    """The same, and the assignment of this person for the number in the address; one that isn't theirs isn't there."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, slug: str, pk: int, *args: Any, **kwargs: Any) -> HttpResponse:
+        held = session_enrollments(request)
+        try:
+            found = assignment_get_held(held, slug, pk)
+        except Assignment.DoesNotExist:
+            return for_enrollment(_not_there)(request, slug)
+        return _viewed(request, found.enrollment, lambda: view(request, found, *args, **kwargs))
+
+    return never_cache(wrapped)
+
+
+def _not_there(_request: HttpRequest, _enrollment: Enrollment) -> HttpResponse:
+    raise Http404
+
+
+def _viewed(request: HttpRequest, enrollment: Enrollment, view: Callable[[], HttpResponse]) -> HttpResponse:
+    study = enrollment.study
+    language_use(request, enrollment.annotator.language, language_chosen(request), study.language)
+    has_hidden = study.check_rate or study.repeat_rate
+    try:
+        with caches_of(enrollment.pk if has_hidden else None):
+            return view()
+    except (Enrollment.DoesNotExist, Assignment.DoesNotExist):
+        # Their data was erased while this was under way.
+        return _unknown(request)
+
+
+def _unknown(request: HttpRequest) -> HttpResponse:
+    return render(request, "annotation/annotator/unknown.html", status=404)
 
 
 def _counted_by(request: HttpRequest, by: str) -> str:
@@ -90,8 +117,17 @@ def for_step(view: View) -> View:
 
 def for_work(view: View) -> View:
     """The same for what gives out or takes an item."""
+    return _limited_work(for_enrollment(view))
+
+
+def for_item(view: View) -> View:
+    """The same for one item of the person, as `for_assignment`."""
+    return _limited_work(for_assignment(view))
+
+
+def _limited_work(view: View) -> View:
     limit = limited(group="submit", rate=POST_RATE, by="session", method="POST")
-    return require_http_methods(["GET", "HEAD", "POST"])(limit(for_enrollment(view)))
+    return require_http_methods(["GET", "HEAD", "POST"])(limit(view))
 
 
 def study_context(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.selectors.work import (
     WorkStanding,
-    assignment_get_for,
     assignment_in_hand,
     items_left_ever,
     last_submitted,
@@ -52,7 +51,9 @@ from annotation.services.quality import item_report, message_read
 from annotation.views.annotator.ahead import ahead_answer
 from annotation.views.annotator.common import (
     DRAFT_RATE,
+    for_assignment,
     for_enrollment,
+    for_item,
     for_step,
     for_work,
     limited,
@@ -179,17 +180,10 @@ def _finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _go(request, "done", enrollment)
 
 
-def _fetch(enrollment: Enrollment, pk: int) -> Assignment:
-    try:
-        return assignment_get_for(enrollment, pk)
-    except Assignment.DoesNotExist:
-        raise Http404 from None
-
-
-@for_work
-def assignment(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+@for_item
+def assignment(request: HttpRequest, found: Assignment) -> HttpResponse:
     """One item: to be answered, or with its answer."""
-    found = _fetch(enrollment, pk)
+    enrollment = found.enrollment
     if request.method == "POST":
         return _change(request, found) if request.POST.get("change") else _submit(request, found)
     if found.state == AssignmentState.SUBMITTED:
@@ -199,7 +193,7 @@ def assignment(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpRes
     if held_up := _held_up(request, enrollment):
         return held_up
     if found.state == AssignmentState.EXPIRED or enrollment.study.state != StudyState.OPEN:
-        return redirect(f"{reverse('annotation:work', args=[enrollment.study.slug])}?was={pk}")
+        return redirect(f"{reverse('annotation:work', args=[enrollment.study.slug])}?was={found.pk}")
     return _show(request, found)
 
 
@@ -254,7 +248,7 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         return HttpResponse(status=204)
     # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
     saved = _in_words(found, form) if enrollment.study.submit_on_choice and not told else ""
-    standing = standing_get(enrollment)
+    standing = submission.standing or standing_get(enrollment)
     if is_ahead:  # the next item is on the screen already
         return ahead_answer(request, enrollment, last=found, standing=standing, saved=saved)
     return _next(request, enrollment, last=found, standing=standing, saved=saved, given=submission.following)
@@ -291,10 +285,9 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
 
 @require_POST
 @limited(group="draft", rate=DRAFT_RATE, by="session")
-@for_enrollment
-def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+@for_assignment
+def draft(request: HttpRequest, found: Assignment) -> HttpResponse:
     """Keep what is typed, on the server, so that it is there on every device; it renews the lease. Answers 204."""
-    found = _fetch(enrollment, pk)
     form = _form(request, found)
     kept = draft_save(assignment=found, fields=draft_fields(request.POST), active_ms=form.active_time)
     # Too late is no fault of anybody's: the answer was submitted while its draft was on the way.
@@ -302,15 +295,15 @@ def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse
 
 
 @require_safe
-@for_enrollment
-def step(request: HttpRequest, enrollment: Enrollment, pk: int, response: int, number: int) -> HttpResponse:
+@for_assignment
+def step(request: HttpRequest, found: Assignment, response: int, number: int) -> HttpResponse:
     """All of one step of a trace, as the part of a page or as a page; the item's page shows the start of long ones.
 
     `response` is the place of the response in the order shown, from 0.
     """
-    found = _fetch(enrollment, pk)
     if found.state not in (AssignmentState.OPEN, AssignmentState.SUBMITTED):
         raise Http404
+    enrollment = found.enrollment
     item = item_shown(enrollment.study, found.study_item.item, found.shown_order)
     shown = _step_of(item, response, number)
     context = study_context(request, enrollment) | {
@@ -331,22 +324,22 @@ def _step_of(item: ShownItem, response: int, number: int) -> ShownStep:
     raise Http404
 
 
-@for_work
-def skip(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+@for_item
+def skip(request: HttpRequest, found: Assignment) -> HttpResponse:
     """Leave an item out, with a reason. GET is the page for browsers without scripts."""
-    return _leave_out(request, enrollment, pk, SkipForm, "annotation/annotator/skip.html")
+    return _leave_out(request, found, SkipForm, "annotation/annotator/skip.html")
 
 
-@for_work
-def report(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+@for_item
+def report(request: HttpRequest, found: Assignment) -> HttpResponse:
     """Say that an item is broken, and leave it out. GET is the page for browsers without scripts."""
-    return _leave_out(request, enrollment, pk, ItemReportForm, "annotation/annotator/report.html")
+    return _leave_out(request, found, ItemReportForm, "annotation/annotator/report.html")
 
 
 def _leave_out(
-    request: HttpRequest, enrollment: Enrollment, pk: int, form_class: type[SkipForm], template: str
+    request: HttpRequest, found: Assignment, form_class: type[SkipForm], template: str
 ) -> HttpResponse:
-    found = _fetch(enrollment, pk)
+    enrollment = found.enrollment
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if isinstance(form, ItemReportForm):
@@ -359,7 +352,7 @@ def _leave_out(
     context = study_context(request, enrollment) | {"assignment": found, "form": form}
     if _is_part(request):
         # The dialog asks for a reason before it sends; whatever came without one gets the page.
-        return _go(request, "report" if form_class is ItemReportForm else "skip", enrollment, pk)
+        return _go(request, "report" if form_class is ItemReportForm else "skip", enrollment, found.pk)
     return render(request, template, context, status=422 if form.is_bound else 200)
 
 

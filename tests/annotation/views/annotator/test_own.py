@@ -129,7 +129,7 @@ class TestOwnWork:
     def test_the_work_page_costs_no_more(self, browser, person, study, django_assert_num_queries):
         lease = assignment_claim(enrollment=fresh(person))
         browser.get(url("assignment", study, lease.pk))
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(5):
             page = browser.get(url("assignment", study, lease.pk))
         assert url("own-work", study) in page.content.decode()
 

@@ -281,7 +281,7 @@ class TestQueries:
     def test_get(self, browser, lease, study, django_assert_num_queries):
         address = url("assignment", study, lease.pk)
         browser.get(address)
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(5):
             browser.get(address)
 
     def test_submit(self, browser, lease, study, django_assert_max_num_queries):
