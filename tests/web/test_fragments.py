@@ -118,3 +118,32 @@ def test_what_is_kept_is_bounded_whatever_is_sent():
     finally:
         tracemalloc.stop()
     assert kept < 12_000_000
+
+
+def test_what_is_anew_is_rendered_each_time_by_what_the_page_knows():
+    template = Template(
+        LOADED
+        + "{% fragment name=name places here %}{{ name }}{{ other }} {{ here }} "
+        + "{% if name == 'a' %}{% anew %}{{ name }}{{ other|default:'none' }}{% endanew %}{% endif %}"
+        + " {% anew %}{{ here }}<{{ other }}>{% endanew %} {{ here }}{% endfragment %}"
+    )
+    said = [
+        template.render(Context({"name": name, "other": other, "here": here}))
+        for name, other, here in [("a", "1", "x"), ("a", "2", "y"), ("b", "<", "x"), ("a", "", "")]
+    ]
+    assert said == ["a x a1 x<1> x", "a y a2 y<2> y", "b x  x<&lt;> x", "a  anone <> "]
+
+
+def test_what_is_anew_outside_of_a_fragment_is_as_it_stands():
+    template = Template(LOADED + "{% for one in all %}{% anew %}{{ one }}{% endanew %},{% endfor %}")
+    assert template.render(Context({"all": "ab"})) == "a,b,"
+
+
+def test_what_is_anew_in_a_fragment_within_another_is_rendered_each_time():
+    template = Template(
+        LOADED
+        + "{% fragment name=name %}({% fragment name=name places here %}{{ name }}{% anew %}{{ other }}{% endanew %}"
+        + "{% endfragment %}{% anew %}{{ other }}{% endanew %}){% endfragment %}"
+    )
+    said = [template.render(Context({"name": "a", "other": other})) for other in "123"]
+    assert said == ["(a11)", "(a22)", "(a33)"]

@@ -4,6 +4,9 @@ A part of a page that is rendered once and kept, for pages that are shown again 
 an item are the same for all who work on a study. It knows the values that it names, and nothing else of the page, so
 that it can't keep what is another person's. What it shows of the `places` changes from page to page: these stand in it
 as they are now. A model among the values stands for what its own columns say; related rows may not be asked for.
+
+`{% anew %} … {% endanew %}` in a fragment, or in a template that it includes, is rendered each time, by what the page
+knows where the fragment stands: variables of a loop, of `with` or of an include around it aren't known to it.
 """
 
 import re
@@ -29,19 +32,43 @@ _CHARACTERS = 8_000_000
 # the process knows it, so that no text of others can hold it.
 _MARK = f"place{token_hex(12)}n"
 _SPLIT = re.compile(f"{_MARK}(\\d+)end")
+_ANEW = "nodes_anew"
+_PLACES = "places_before"
+"""Where what is rendered in a fragment finds the list of the nodes that are rendered each time, and how many places
+there are before them.
+"""
 _numbers = count()
 
 
 class _Rendered(NamedTuple):
-    """Every second of the `parts` is the number of a place; `characters` are those of the key as well."""
+    """Every second of the `parts` is the number of a place or, after these, of a node that is rendered each time;
+    `characters` are those of the key as well.
+    """
 
     parts: tuple[str, ...]
+    nodes: tuple["Anew", ...]
     characters: int
 
 
 _kept: BoundedCache[Hashable, _Rendered] = BoundedCache(
     limit=_CHARACTERS, weight=lambda rendered: rendered.characters
 )
+
+
+class Anew(template.Node):
+    """What a fragment around it renders each time."""
+
+    child_nodelists = ("nodelist",)
+
+    def __init__(self, nodelist: NodeList) -> None:
+        self.nodelist = nodelist
+
+    def render(self, context: Any) -> SafeString:
+        kept = context.get(_ANEW)
+        if kept is None:
+            return self.nodelist.render(context)
+        kept.append(self)
+        return SafeString(f"{_MARK}{context[_PLACES] + len(kept) - 1}end")
 
 
 class Fragment(template.Node):
@@ -65,8 +92,9 @@ class Fragment(template.Node):
             key += _columns(value) if isinstance(value, Model) else [type(value), value]
         # The same for all people, and the same of a hidden check as of work.
         with caches_of(None):
-            parts, _ = _kept.get(tuple(key), lambda: self._rendered_anew(context, values, now, key))
+            parts, nodes, _ = _kept.get(tuple(key), lambda: self._rendered_anew(context, values, now, key))
         shown = [str(conditional_escape(value)) for value in now]
+        shown += [node.render(context) for node in nodes]
         return mark_safe(  # noqa: S308  (escaped, or rendered by a template)
             "".join(shown[int(part)] if place % 2 else part for place, part in enumerate(parts))
         )
@@ -78,9 +106,11 @@ class Fragment(template.Node):
             name: SafeString(f"{_MARK}{number}end") if value else ""
             for number, (name, value) in enumerate(zip(self._places, now, strict=True))
         }
-        html = self.nodelist.render(context.new({**values, **marks}))
+        nodes: list[Anew] = []
+        kept = {_ANEW: nodes, _PLACES: len(marks)}
+        html = self.nodelist.render(context.new({**values, **marks, **kept}))
         characters = len(html) + sum(len(one) for one in key if isinstance(one, str))
-        return _Rendered(tuple(_SPLIT.split(html)), characters)
+        return _Rendered(tuple(_SPLIT.split(html)), tuple(nodes), characters)
 
 
 @cache
@@ -113,3 +143,10 @@ def fragment(parser: Parser, token: Token) -> Fragment:
     nodelist = parser.parse(("endfragment",))
     parser.delete_first_token()
     return Fragment(nodelist, values, words[1:])
+
+
+@register.tag
+def anew(parser: Parser, _token: Token) -> Anew:
+    nodelist = parser.parse(("endanew",))
+    parser.delete_first_token()
+    return Anew(nodelist)
