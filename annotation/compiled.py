@@ -16,6 +16,7 @@ which spares the server planning them anew.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from typing import Any, Generic, TypeVar, cast
 
@@ -98,6 +99,17 @@ def _constants_inlined(sql: str, parameters: Sequence[Any], connection: Any) -> 
     return re.sub("%s|%%", place, sql), kept
 
 
+@lru_cache(maxsize=1024)
+def _numbered(sql: str) -> bytes:
+    """The statement with the parameters' numbers, as PostgreSQL itself writes them.
+
+    From `%s`, psycopg does this at every run where a statement is longer than it keeps.
+    """
+    numbers = count(1)
+    place = lambda found: "%" if found[0] == "%%" else f"${next(numbers)}"  # noqa: E731
+    return re.sub("%s|%%", place, sql).encode()
+
+
 def _execute(connection: Any, sql: str, parameters: Sequence[Any]) -> Any:
     """The cursor of a statement that has run.
 
@@ -108,7 +120,7 @@ def _execute(connection: Any, sql: str, parameters: Sequence[Any]) -> Any:
         connection.ensure_connection()
         connection.validate_no_broken_transaction()
         with connection.wrap_database_errors:
-            return psycopg.Cursor(connection.connection).execute(sql, parameters, prepare=True)
+            return psycopg.RawCursor(connection.connection).execute(_numbered(sql), parameters, prepare=True)
     cursor = connection.cursor()
     try:
         cursor.execute(sql, parameters)
