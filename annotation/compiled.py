@@ -163,6 +163,25 @@ def _loader(model: type[Model]) -> Any:
     return model if has_own else _Loader(model)
 
 
+def made(model: type[M], fields: Sequence[Any], values: Mapping[str, Any]) -> M:
+    """An instance that is in no table yet, as the model makes it from these values of its fields, and sooner."""
+    if isinstance(_loader(model), type):
+        return model(**values)
+    new = model.__new__(model)
+    new._state = ModelState()
+    known = new.__dict__
+    known[model._meta.pk.attname] = None
+    for field in fields:
+        name, attname = field.name, field.attname
+        if name in values and field.is_relation:
+            setattr(new, name, values[name])
+        elif name in values or attname in values:
+            known[attname] = values[name] if name in values else values[attname]
+        else:
+            known[attname] = field.get_default()
+    return new
+
+
 def _populators(populators: Sequence[Any]) -> Sequence[Any]:
     for populator in populators:
         populator.model_cls = _loader(populator.model_cls)
@@ -353,7 +372,7 @@ class CompiledInsert(_Compiled[type[M]], Generic[M]):
     def write(self, **values: Any) -> Write:
         connection = _database()
         sql, fields = self._ready(connection)
-        instance = self._build()(**values)
+        instance = made(self._build(), fields, values)
         parameters = [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in fields]
         return Write(self._key, sql, parameters, instance)
 

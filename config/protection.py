@@ -1,4 +1,6 @@
-"""Rules for all requests that no view has to know: how long staff stay signed in, and no API without TLS."""
+"""Rules for all requests that no view has to know: how long staff stay signed in, what a page may load, and no API
+without TLS.
+"""
 
 import logging
 import math
@@ -9,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, get_user, logout
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ValidationError
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 
@@ -102,6 +107,20 @@ class StaffSessionMiddleware:
         setattr(request, _IS_STAFF, True)
         request._cached_user = user  # type: ignore[attr-defined]  # where logs look, as Django's own middleware has it
         return user
+
+
+class PolicyMiddleware(CSPMiddleware):
+    """The policy of the settings, put together once; where a response has one of its own, or a nonce, by django-csp."""
+
+    def __init__(self, get_response: Any) -> None:
+        super().__init__(get_response)
+        self._policy = build_policy()
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if hasattr(request, "_csp_nonce") or any(name.startswith("_csp_") for name in vars(response)):
+            return super().process_response(request, response)
+        response.headers.setdefault(HEADER, self._policy)
+        return response
 
 
 class InsecureApiMiddleware:

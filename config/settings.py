@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "config.protection.InsecureApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "config.protection.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "web.languages.LanguageMiddleware",
     "config.errors.RefusalMiddleware",

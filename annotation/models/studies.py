@@ -113,6 +113,11 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
         return self.question not in USUAL_QUESTIONS
 
     @property
+    def lease_seconds(self) -> int:
+        """How long an item is kept for the person who has it."""
+        return self.lease_minutes * 60
+
+    @property
     def signals_collected(self) -> bool:
         """Whether the work page collects signals: never where a study has no page that could tell people about them."""
         return self.collect_signals and bool(self.consent or self.guidelines)

@@ -15,7 +15,7 @@ from django.db import DataError, connection, transaction
 from django.db.models import CharField, Exists, F, IntegerField
 from django.db.models.expressions import RawSQL
 
-from annotation.compiled import CompiledWith, Parameter, Write, update_statement
+from annotation.compiled import CompiledWith, Parameter, Write, made, update_statement
 from annotation.kinds import kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyItem, StudyState, WorkRole
 from annotation.selectors.work import WorkStanding, standing_numbers
@@ -23,6 +23,7 @@ from annotation.services.claims import Overtaken, expiry, take_statement
 
 ANSWERED, LABELLED, FILLED = "w0", "w1", "w2"
 """The writes of the answer, in the order in which they are given to `answer_and_take`."""
+FIELDS: list[Any] = [field for field in Assignment._meta.concrete_fields if not field.primary_key]
 # As `domain.presentation.shown_order` draws it; here only the statement itself knows the item.
 SHOWN_ORDER = """
     (SELECT jsonb_agg(place ORDER BY sha256(convert_to(%s::text || ':' || taken.item_id || ':' || place, 'UTF8')))
@@ -72,9 +73,8 @@ def _leased() -> tuple[str, list[Any]]:
         "shown_order": (SHOWN_ORDER, order),
         **{name: ("%s", [Parameter.of(Assignment, name)]) for name in ("leased_at", "expires_at")},
     }
-    fields = [field for field in Assignment._meta.concrete_fields if not field.primary_key]
-    values = [given.get(field.name, ("%s", [field.get_default()])) for field in fields]
-    columns = ", ".join(f'"{field.column}"' for field in fields)
+    values = [given.get(field.name, ("%s", [field.get_default()])) for field in FIELDS]
+    columns = ", ".join(f'"{field.column}"' for field in FIELDS)
     sql = (
         f"INSERT INTO annotation_assignment ({columns}) SELECT {', '.join(value for value, _ in values)} "  # noqa: S608
         "FROM taken WHERE EXISTS (SELECT FROM counted) RETURNING id, shown_order"
@@ -157,13 +157,8 @@ def answer_and_take(
     person.n_claimed += 1
     person.cursor = position
     place.n_open += 1
-    following = Assignment(
-        pk=pk,
-        study_item=place,
-        enrollment=person,
-        shown_order=loads(order),
-        leased_at=now,
-        expires_at=expires_at,
-    )
+    given = {"study_item": place, "enrollment": person, "shown_order": loads(order)}
+    following = made(Assignment, FIELDS, given | {"leased_at": now, "expires_at": expires_at})
+    following.pk = pk
     following._state.adding, following._state.db = False, lease._state.db
     return label, following, standing

@@ -237,8 +237,6 @@ def _work(walk: Walk) -> HttpResponse:
         here=walk.address(Stage.WORK, walk.place),
         progress={"done": walk.place, "total": total},
         assignment={"pk": f"preview-{item.pk}"},
-        kind_template=study.kind_info.template,
-        bar_template=study.kind_info.bar_template,
         item=shown,
         evidence=is_marked,
         marking=is_marked,
@@ -248,7 +246,6 @@ def _work(walk: Walk) -> HttpResponse:
         error=form.error if form else "",
         skip_reasons=reason_inputs(SKIP_REASONS),
         report_reasons=reason_inputs(REPORT_REASONS),
-        lease_seconds=study.lease_minutes * 60,
     )
 
 

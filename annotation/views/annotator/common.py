@@ -144,7 +144,9 @@ def study_context(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any
 
 def resume_url(request: HttpRequest, enrollment: Enrollment) -> str:
     """The personal link, to go on from another device."""
-    return request.build_absolute_uri(reverse("annotation:resume", args=[enrollment.resume_token]))
+    # As `build_absolute_uri`, which takes addresses apart that others have made.
+    path = reverse("annotation:resume", args=[enrollment.resume_token])
+    return f"{request.scheme}://{request.get_host()}{path}"
 
 
 def pay_line(study: Study) -> str:

@@ -59,15 +59,19 @@ def part_context(
     *,
     standing: WorkStanding | None = None,
     live: Mapping[str, Any] | None = None,
+    here: str = "",
 ) -> dict[str, Any]:
-    """For the part in any `state`: `item`, `claim`, `nothing_now` or `offline`; `live` is `live_context`, if known."""
+    """For the part in any `state`: `item`, `claim`, `nothing_now` or `offline`; `live` is `live_context`, if known.
+
+    `here` is the page's address, unless it's that of the work.
+    """
     study = enrollment.study
     return {
         **(live or live_context(enrollment, standing)),
         "state": state,
         "title": study.title,
         "state_template": f"annotation/annotator/_{state}.html",
-        "here": reverse("annotation:work", args=[study.slug]),
+        "here": here or reverse("annotation:work", args=[study.slug]),
         "resume_url": resume_url(request, enrollment),
     }
 
@@ -87,17 +91,14 @@ def item_context(
     enrollment, study = found.enrollment, found.enrollment.study
     draft = found.draft or {}
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
-    slug = study.slug
+    here = reverse("annotation:assignment", args=[study.slug, found.pk])
     item = item_shown(study, found.study_item.item, found.shown_order)
     question = question_of(study, item)
-    return part_context(request, enrollment, "item", standing=standing, live=live) | {
+    return part_context(request, enrollment, "item", standing=standing, live=live, here=here) | {
         "assignment": found,
         "title": gettext("Your answer: %(question)s") % {"question": question} if label else question,
-        "here": reverse("annotation:assignment", args=[slug, found.pk]),
-        "kind_template": study.kind_info.template,
-        "bar_template": study.kind_info.bar_template,
         "item": item,
-        "steps_url": f"{reverse('annotation:assignment', args=[slug, found.pk])}steps/",
+        "steps_url": f"{here}steps/",
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,
         "evidence": study.evidence != EvidenceRule.OFF,
@@ -109,10 +110,11 @@ def item_context(
         "undo_url": undo_url(study, last),
         "error": error,
         # Then all of the page but the item's own words is the same for all, so its template keeps it.
-        "untouched": study.kind == PAIRWISE.name and not (label or form or draft or error),
+        "untouched": study.kind == PAIRWISE.name
+        and enrollment.stage == Stage.WORK
+        and not (label or form or draft or error),
         "skip_reasons": reason_inputs(SKIP_REASONS),
         "report_reasons": reason_inputs(REPORT_REASONS),
-        "lease_seconds": study.lease_minutes * 60,
     }
 
 
