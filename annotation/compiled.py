@@ -1,4 +1,4 @@
-"""Statements that run at every answer, written with the ORM and compiled to SQL once a connection.
+"""Statements that run at every answer, written with the ORM and compiled to SQL once.
 
 Compiling a query costs several times what running it does, and a submit runs more than a dozen. Here a query is built
 once, with a `Parameter` wherever a value differs from run to run; afterwards only its values are bound and its rows
@@ -14,6 +14,7 @@ which spares the server planning them anew.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,8 +58,16 @@ def _database() -> Any:
     return connections[DEFAULT_DB_ALIAS]
 
 
+_kept: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+
+
+def _kept_of(connection: Any) -> dict[str, Any]:
+    """What is compiled already, by name: of each dialect once, since each thread has a connection of its own."""
+    return _kept[connection.vendor]
+
+
 class _Compiled(Generic[B]):
-    """SQL with the places of its parameters, from what is built; kept with the connection, whose dialect it is in."""
+    """SQL with the places of its parameters, from what is built; kept for all connections of its dialect."""
 
     def __init__(self, build: Callable[[], B]) -> None:
         self._key = f"_compiled_{next(_numbers)}"
@@ -68,11 +77,11 @@ class _Compiled(Generic[B]):
         raise NotImplementedError
 
     def _ready(self, connection: Any) -> Any:
-        known = connection.__dict__.get(self._key)
+        known = _kept_of(connection).get(self._key)
         if known is None:
             sql, parameters, *more = self._compile(connection)
             inlined = _constants_inlined(sql, parameters, connection)
-            known = connection.__dict__[self._key] = (*inlined, *more)
+            known = _kept_of(connection)[self._key] = (*inlined, *more)
         return known
 
 
@@ -250,10 +259,10 @@ class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
             said = run_together(*writes)
             return said, self._one(self.all(**values))
         key = "+".join((*(write.key for write in writes), self._key))
-        together = connection.__dict__.get(key)
+        together = _kept_of(connection).get(key)
         if together is None:
             together = f"{_with(writes, connection)}, {sql.removeprefix('SELECT ')}"
-            connection.__dict__[key] = together
+            _kept_of(connection)[key] = together
         given = [value for write in writes for value in write.parameters] + _bind(
             connection, parameters, values
         )
@@ -322,9 +331,9 @@ def run_together(*writes: Write) -> list[Any]:
     if len(writes) < 2 or connection.vendor != "postgresql":
         return [write.ran(_number(write, connection)) for write in writes]
     key = "+".join(write.key for write in writes)
-    sql = connection.__dict__.get(key)
+    sql = _kept_of(connection).get(key)
     if sql is None:
-        sql = connection.__dict__[key] = _with(writes, connection)
+        sql = _kept_of(connection)[key] = _with(writes, connection)
     numbers = _execute(connection, sql, [value for write in writes for value in write.parameters]).fetchone()
     return [write.ran(number) for write, number in zip(writes, numbers, strict=True)]
 
@@ -447,12 +456,12 @@ class CompiledWith(_Compiled[tuple[str, list[Any]]], Generic[M]):
         connection = _database()
         ends = [compiled._ready(connection) for compiled in (self, self._said, self._shown)]
         key = "+".join((*(write.key for write in writes), self._key))
-        sql = connection.__dict__.get(key)
+        sql = _kept_of(connection).get(key)
         if sql is None:
             (parts, *_), (said, *_), (shown, *_) = ends
             before, results = _parts(writes, connection)
             said_alone = f"SELECT {results}, {said}"
-            sql = connection.__dict__[key] = (
+            sql = _kept_of(connection)[key] = (
                 f"WITH {before}, {parts} SELECT said.*, shown.* FROM ({said_alone}) said "  # noqa: S608
                 f"LEFT JOIN ({shown}) shown ON TRUE"
             )

@@ -266,7 +266,7 @@ def _broker_options(url: str) -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         return {"data_folder_in": str(folder), "data_folder_out": str(folder), "polling_interval": 0.05}
     # Often enough to feel at once, seldom enough to cost nothing: this thread shares the process with the pages.
-    return {"polling_interval": 0.1} if scheme == "memory" else {}
+    return {"polling_interval": 0.25} if scheme == "memory" else {}
 
 
 CELERY_BROKER_TRANSPORT_OPTIONS = _broker_options(CELERY_BROKER_URL)
