@@ -141,7 +141,7 @@ def take_statement(
     """The statement that takes a place, and its parameters.
 
     `after` names the parts of the same statement that answer the lease `answered`; where one of them returns nothing,
-    so does this.
+    so does this. That statement doesn't begin at the front again: it's run often, and finds something nearly always.
     """
     enrollment, study = Parameter.of(Enrollment, "id", "enrollment"), Parameter.of(Study, "id", "study")
     answered = Parameter.of(Assignment, "id", "answered") if after else None
@@ -149,7 +149,8 @@ def take_statement(
     free = free.select_for_update(skip_locked=not wait, no_key=True)
     searches = [free[:1]]
     if with_cursor:
-        searches.insert(0, free.filter(position__gt=Parameter.of(Enrollment, "cursor"))[:1])
+        behind = free.filter(position__gt=Parameter.of(Enrollment, "cursor"))[:1]
+        searches = [behind] if after else [behind, *searches]
     statements, found = zip(*(search.query.sql_with_params() for search in searches), strict=True)
     taken = Parameter.of(StudyItem, "n_open", "taken")
     # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.

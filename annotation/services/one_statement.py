@@ -108,7 +108,7 @@ def _said() -> tuple[str, list[Any]]:
 
 def _shown() -> Any:
     taken = RawSQL("SELECT id FROM taken", (), IntegerField())
-    return StudyItem.objects.select_related("item__dataset").filter(pk=taken)
+    return StudyItem.objects.select_related("item__dataset").filter(pk=taken).order_by()
 
 
 STATEMENT = {
