@@ -170,3 +170,25 @@ def test_what_is_there_at_the_start_is_not_searched_for_garbage_again(tmp_path):
     assert int(frozen) > 100_000
     assert int(searched) < int(frozen) / 20
     assert has_views == "True"
+
+
+@pytest.mark.parametrize(
+    ("prepare", "seconds", "said"),
+    [
+        ("true", "15", "15s force_generic_plan"),
+        ("true", "0", "0 force_generic_plan"),
+        ("false", "0", "0 auto"),
+    ],
+)
+def test_prepared_statements_are_planned_once(tmp_path, prepare, seconds, said):
+    """Left to itself, PostgreSQL plans the largest anew at each run once there are statistics of its tables."""
+    code = (
+        f"{READY}from django.db import connection\n"
+        "with connection.cursor() as cursor:\n"
+        "    for name in ('statement_timeout', 'plan_cache_mode'):\n"
+        "        cursor.execute(f'SHOW {name}')\n"
+        "        print(cursor.fetchone()[0])\n"
+    )
+    environment = {"DATABASE_PREPARE": prepare, "DATABASE_STATEMENT_TIMEOUT": seconds}
+    found = run(code, tmp_path, DATABASE_URL=services.start_postgres(), **environment)
+    assert found.stdout.split() == said.split(), found.stderr
