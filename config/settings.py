@@ -165,21 +165,14 @@ def _database() -> dict[str, Any]:
         options = {"connect_timeout": CONNECT_SECONDS} | config.get("OPTIONS", {})
         pool: dict[str, Any] = {"min_size": 1, "max_size": size, "timeout": 2 * CONNECT_SECONDS}
         pool["connection_class"] = PooledConnection
-        server = [options.get("options", "")]
         if seconds := env.float("DATABASE_STATEMENT_TIMEOUT", default=0):
-            server.append(f"-c statement_timeout={round(1000 * seconds)}")
+            limit = f"-c statement_timeout={round(1000 * seconds)}"
+            options["options"] = f"{options.get('options', '')} {limit}".strip()
             pool["connection_class"] = connections_limited(seconds + GRACE_SECONDS)
         if size:
             options["pool"] = pool
         # Statements of the work pages are prepared (annotation.compiled); off for poolers that cannot keep them.
-        prepares = env.bool("DATABASE_PREPARE", default=True)
-        options["prepare_threshold"] = 0 if prepares else None
-        if prepares:
-            # They look rows up by their keys, so one plan is good for all values. To plan the largest anew takes longer
-            # than to run it, and once tables have statistics PostgreSQL would, at each run.
-            server.append("-c plan_cache_mode=force_generic_plan")
-        if said := " ".join(server).strip():
-            options["options"] = said
+        options["prepare_threshold"] = 0 if env.bool("DATABASE_PREPARE", default=True) else None
         return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must be a sqlite:// or postgres:// URL.")
 
