@@ -20,6 +20,7 @@ from annotation.kinds import kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyItem, StudyState, WorkRole
 from annotation.selectors.work import WorkStanding, standing_numbers
 from annotation.services.claims import Overtaken, expiry, take_statement
+from web.measuring import action_measured
 
 ANSWERED, LABELLED, FILLED = "w0", "w1", "w2"
 """The writes of the answer, in the order in which they are given to `answer_and_take`."""
@@ -120,6 +121,11 @@ STATEMENT = {
 }
 
 
+def _claim(found: tuple[Label, Assignment | None, WorkStanding]) -> str:
+    return "put off" if found[1] is None else "given"
+
+
+@action_measured("claim", _claim)
 def answer_and_take(
     lease: Assignment, writes: list[Write], now: datetime
 ) -> tuple[Label, Assignment | None, WorkStanding]:

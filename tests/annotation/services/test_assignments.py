@@ -29,6 +29,7 @@ from annotation.services.enrollment import enrollment_finish
 from annotation.services.leases import leases_reap
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.work import claim, fresh
+from web.measuring import observe, observe_no_more
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 A_IS_BETTER = {"choice": 1}
@@ -411,6 +412,20 @@ def test_an_answer_and_the_next_item_are_one_transaction(rules):
         assert said == ["WITH"]
     else:
         assert [word for word in said if word in ("BEGIN", "COMMIT")] == ["BEGIN", "COMMIT"]
+
+
+def test_an_answer_and_the_next_item_are_both_measured():
+    lease, told = claim(enrollment_make(study=study_make(pairs=2, overlap=1))), []
+    observer = lambda action, outcome, _seconds: told.append((action, outcome))  # noqa: E731
+    observe(observer)
+    try:
+        following = going_on(lease).following
+        going_on(following)
+    finally:
+        observe_no_more(observer)
+    assert sorted(told) == sorted(
+        [("submit", "accepted"), ("submit", "accepted"), ("claim", "given"), ("claim", "put off")]
+    )
 
 
 def test_what_comes_with_an_answer_is_as_if_it_was_claimed():
