@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar, cast
 import psycopg
 import psycopg.sql
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import Expression, Field, Model, QuerySet
+from django.db.models import Expression, Field, IntegerField, Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
@@ -51,6 +51,17 @@ class Parameter(Expression):
 
     def bound(self, values: Mapping[str, Any], connection: Any) -> Any:
         return self.output_field.get_db_prep_value(values[self.name], connection)
+
+
+class Returned(Expression):
+    """What another part of the same statement returns: a column of its one row, or `count(*)`; see `CompiledWith`."""
+
+    def __init__(self, column: str, part: str) -> None:
+        super().__init__(output_field=IntegerField())
+        self._sql = f"(SELECT {column} FROM {part})"  # noqa: S608  (names in our own code)
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:  # noqa: ARG002  (Django's signature)
+        return self._sql, []
 
 
 def _database() -> Any:

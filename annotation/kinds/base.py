@@ -87,6 +87,8 @@ class ItemKind:
     """The field of a file that lists them, where it has a name of its own."""
     ordered: ClassVar[Literal["", "responses", "aspects"]] = ""
     """What is shown in an order of each person's own."""
+    kept: ClassVar[bool] = False
+    """Whether a new item's page is kept but for its own words, which its templates mark (`{% anew %}`)."""
     scale: ClassVar[Scale]
     """What the numbers of a value are: a choice between two sides, points, names, or ranks."""
     bare_field: ClassVar[str] = ""

@@ -87,6 +87,7 @@ class Pairwise(ItemKind):
     seconds = 72
     responses = (2, 2)
     ordered = "responses"
+    kept = True
     scale = "preference"
     study_rules = frozenset(
         [

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from django.db import DataError, connection, transaction
 from django.db.models import CharField, Exists, F, IntegerField
-from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
-from annotation.compiled import CompiledWith, Parameter, Write, made, update_statement
+from annotation.compiled import CompiledWith, Parameter, Returned, Write, made, update_statement
 from annotation.kinds import kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyItem, StudyState, WorkRole
 from annotation.selectors.work import WorkStanding, standing_numbers
@@ -59,9 +59,11 @@ def _counted() -> tuple[str, tuple[Any, ...]]:
     """The answer is counted for the person and, where there is a next item, their turn."""
     closed = Study.objects.filter(pk=Parameter.of(Study, "id", "study"), state=StudyState.CLOSED)
     mine = Enrollment.objects.filter(~Exists(closed), pk=_person(), stage=Stage.WORK, suspended_at=None)
-    turns = RawSQL("SELECT count(*) FROM taken", (), IntegerField())
-    position = RawSQL("SELECT coalesce((SELECT position FROM taken), cursor)", (), IntegerField())
-    changes = {"n_accepted": F("n_accepted") + 1, "n_claimed": F("n_claimed") + turns, "cursor": position}
+    changes = {
+        "n_accepted": F("n_accepted") + 1,
+        "n_claimed": F("n_claimed") + Returned("count(*)", "taken"),
+        "cursor": Coalesce(Returned("position", "taken"), F("cursor")),
+    }
     return update_statement(mine, changes, connection)
 
 
@@ -108,8 +110,7 @@ def _said() -> tuple[str, list[Any]]:
 
 
 def _shown() -> Any:
-    taken = RawSQL("SELECT id FROM taken", (), IntegerField())
-    return StudyItem.objects.select_related("item__dataset").filter(pk=taken).order_by()
+    return StudyItem.objects.select_related("item__dataset").filter(pk=Returned("id", "taken")).order_by()
 
 
 STATEMENT = {

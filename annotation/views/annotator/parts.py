@@ -13,7 +13,7 @@ from django.utils.translation import get_language, gettext
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.evidence import marks_written
 from annotation.forms.work import WorkForm
-from annotation.kinds import PAIRWISE, answer_fields, from_canonical, kind_of
+from annotation.kinds import answer_fields, from_canonical, kind_of
 from annotation.kinds.evidence import KEY as EVIDENCE
 from annotation.kinds.evidence import marks_shown
 from annotation.models import Assignment, Enrollment, EvidenceRule, Label, Stage, Study, StudyState
@@ -110,7 +110,7 @@ def item_context(
         "undo_url": undo_url(study, last),
         "error": error,
         # Then all of the page but the item's own words is the same for all, so its template keeps it.
-        "untouched": study.kind == PAIRWISE.name
+        "untouched": study.kind_info.kept
         and enrollment.stage == Stage.WORK
         and not (label or form or draft or error),
         "skip_reasons": reason_inputs(SKIP_REASONS),
