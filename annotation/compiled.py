@@ -184,7 +184,7 @@ def _loader(model: type[Model]) -> Any:
 
 
 def made(model: type[M], fields: Sequence[Any], values: Mapping[str, Any]) -> M:
-    """An instance that is in no table yet, as the model makes it from these values of its fields, and sooner."""
+    """An instance that is in no table yet, as the model makes it from these values, without `Model.__init__`."""
     if isinstance(_loader(model), type):
         return model(**values)
     new = model.__new__(model)

@@ -117,7 +117,8 @@ class PolicyMiddleware(CSPMiddleware):
         self._policy = build_policy()
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if hasattr(request, "_csp_nonce") or any(name.startswith("_csp_") for name in vars(response)):
+        has_own = hasattr(request, "_csp_nonce") or any(name.startswith("_csp_") for name in vars(response))
+        if has_own or settings.DEBUG:  # pages of errors for developers have none
             return super().process_response(request, response)
         response.headers.setdefault(HEADER, self._policy)
         return response

@@ -86,15 +86,23 @@ def study_question(study: Study) -> str:
     return study.question_shown
 
 
+def parts_always(study: Study) -> int | None:
+    """How many parts of each item have an order; None where it depends on the item."""
+    kind = kind_of(study.kind)
+    least, most = kind.responses
+    if kind.ordered == "responses" and least == most:
+        return least
+    return None if kind.ordered else 1
+
+
 def parts_count(study: Study, item_id: int) -> int:
     """How many parts of the item have an order: responses of a pair or a ranking, aspects to rank."""
-    kind = kind_of(study.kind)
-    if kind.ordered == "aspects":
+    always = parts_always(study)
+    if always is not None:
+        return always
+    if kind_of(study.kind).ordered == "aspects":
         return Aspect.objects.filter(instruction__items=item_id).count()
-    least, most = kind.responses
-    if kind.ordered == "responses" and least != most:
-        return ItemResponse.objects.filter(item_id=item_id).count()
-    return least if kind.ordered else 1
+    return ItemResponse.objects.filter(item_id=item_id).count()
 
 
 def value_rules(study: Study, item: Item) -> ValueRules:

@@ -246,9 +246,8 @@ def assignment_submit(
         "signals": signals,
     }
     if goes_on and _may_go_on(assignment, now):
-        submit = _submit_with_next if is_plain(assignment) else _submit_and_claim
         try:
-            return submit(assignment, shown_value, shown_marks, told, now)
+            return _submit_and_claim(assignment, shown_value, shown_marks, told, now)
         except (IntegrityError, OperationalError, Overtaken) as error:
             # Something has changed since it was read, and nothing is written: one after the other, under locks.
             if isinstance(error, OperationalError) and not is_deadlock(error):
@@ -276,20 +275,13 @@ def _submit_and_claim(
     told: dict[str, Any],
     now: datetime,
 ) -> Submission:
-    """Both in one transaction, by what was read without a lock: each statement asks again whether it's still so."""
-    with transaction.atomic():
-        submission = _submit(assignment, shown_value, shown_marks, told, now)
-        return replace(submission, following=_following(assignment.enrollment, now))
-
-
-def _submit_with_next(
-    assignment: Assignment,
-    shown_value: Mapping[str, Any],
-    shown_marks: Sequence[Mark],
-    told: dict[str, Any],
-    now: datetime,
-) -> Submission:
-    """Both in one statement."""
+    """Both in one statement or one transaction, by what was read without a lock: each statement asks again whether it's
+    still so.
+    """
+    if not is_plain(assignment):
+        with transaction.atomic():
+            submission = _submit(assignment, shown_value, shown_marks, told, now)
+            return replace(submission, following=_following(assignment.enrollment, now))
     value, evidence = _canonical(assignment, shown_value, shown_marks)
     told = told | {"wall_ms": _wall_ms(assignment, told["wall_ms"], now)}
     answered, label, *beside = answer_writes(

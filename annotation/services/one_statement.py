@@ -16,8 +16,8 @@ from django.db.models import CharField, Exists, F, IntegerField
 from django.db.models.functions import Coalesce
 
 from annotation.compiled import CompiledWith, Parameter, Returned, Write, made, update_statement
-from annotation.kinds import kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyItem, StudyState, WorkRole
+from annotation.selectors.shown import parts_always
 from annotation.selectors.work import WorkStanding, standing_numbers
 from annotation.services.claims import Overtaken, expiry, take_statement
 from web.measuring import action_measured
@@ -40,15 +40,6 @@ def is_plain(assignment: Assignment) -> bool:
         and not (study.check_rate or study.repeat_rate)
         and parts_always(study) is not None
     )
-
-
-def parts_always(study: Study) -> int | None:
-    """How many parts of an item have an order (`selectors.shown.parts_count`); None where it depends on the item."""
-    kind = kind_of(study.kind)
-    least, most = kind.responses
-    if kind.ordered == "responses" and least == most:
-        return least
-    return None if kind.ordered else 1
 
 
 def _person() -> Parameter:

@@ -5,14 +5,16 @@ from datetime import timedelta
 from http.cookies import SimpleCookie
 
 import pytest
+from csp.middleware import CSPMiddleware
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import User
-from config.protection import LAST_SEEN, SIGNED_IN, SessionLimits
+from config.protection import LAST_SEEN, SIGNED_IN, PolicyMiddleware, SessionLimits
 from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD
 from tests.config.test_settings import DEPLOYMENT, READY, run
@@ -268,3 +270,28 @@ def test_names_of_cookies_have_the_prefix_where_the_site_has_tls(settings, rf):
     assert cookie_read(request, "studies") == "new"
     request.COOKIES = {}
     assert cookie_read(request, "studies") == ""
+
+
+class TestPolicy:
+    """What pages may load is said by one header; django-csp says it where a response has a policy of its own."""
+
+    def answered(self, **attributes):
+        response = HttpResponse("page")
+        for name, value in attributes.items():
+            setattr(response, name, value)
+        middleware = PolicyMiddleware(lambda _request: response)
+        return middleware(RequestFactory().get("/")).headers.get("Content-Security-Policy")
+
+    def test_it_is_that_of_django_csp(self):
+        theirs = CSPMiddleware(lambda _request: HttpResponse("page"))(RequestFactory().get("/"))
+        parts = lambda policy: set(policy.split("; "))  # noqa: E731
+        assert parts(self.answered()) == parts(theirs.headers["Content-Security-Policy"])
+
+    def test_a_response_may_have_its_own(self):
+        assert "img-src https:" in self.answered(_csp_replace={"img-src": ["https:"]})
+        assert self.answered(_csp_exempt=True) is None
+
+    def test_pages_of_errors_for_developers_have_none(self, settings):
+        settings.DEBUG = True
+        assert self.answered(status_code=404) is None
+        assert self.answered() is not None

@@ -32,11 +32,8 @@ _CHARACTERS = 8_000_000
 # the process knows it, so that no text of others can hold it.
 _MARK = f"place{token_hex(12)}n"
 _SPLIT = re.compile(f"{_MARK}(\\d+)end")
-_ANEW = "nodes_anew"
-_PLACES = "places_before"
-"""Where what is rendered in a fragment finds the list of the nodes that are rendered each time, and how many places
-there are before them.
-"""
+_HOLDERS = "holders"
+"""In a fragment, the name of the list of what has a mark: its places, then the nodes that are rendered each time."""
 _numbers = count()
 
 
@@ -64,11 +61,11 @@ class Anew(template.Node):
         self.nodelist = nodelist
 
     def render(self, context: Any) -> SafeString:
-        kept = context.get(_ANEW)
-        if kept is None:
+        holders = context.get(_HOLDERS)
+        if holders is None:
             return self.nodelist.render(context)
-        kept.append(self)
-        return SafeString(f"{_MARK}{context[_PLACES] + len(kept) - 1}end")
+        holders.append(self)
+        return SafeString(f"{_MARK}{len(holders) - 1}end")
 
 
 class Fragment(template.Node):
@@ -106,11 +103,10 @@ class Fragment(template.Node):
             name: SafeString(f"{_MARK}{number}end") if value else ""
             for number, (name, value) in enumerate(zip(self._places, now, strict=True))
         }
-        nodes: list[Anew] = []
-        kept = {_ANEW: nodes, _PLACES: len(marks)}
-        html = self.nodelist.render(context.new({**values, **marks, **kept}))
+        holders: list[Any] = [*self._places]
+        html = self.nodelist.render(context.new({**values, **marks, _HOLDERS: holders}))
         characters = len(html) + sum(len(one) for one in key if isinstance(one, str))
-        return _Rendered(tuple(_SPLIT.split(html)), tuple(nodes), characters)
+        return _Rendered(tuple(_SPLIT.split(html)), tuple(holders[len(marks) :]), characters)
 
 
 @cache

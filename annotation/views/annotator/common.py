@@ -50,6 +50,11 @@ def for_enrollment(view: View) -> View:
     return never_cache(wrapped)
 
 
+@for_enrollment
+def _not_there(_request: HttpRequest, _enrollment: Enrollment) -> HttpResponse:
+    raise Http404
+
+
 def for_assignment(view: View) -> View:
     """The same, and the assignment of this person for the number in the address; one that isn't theirs isn't there."""
 
@@ -59,14 +64,10 @@ def for_assignment(view: View) -> View:
         try:
             found = assignment_get_held(held, slug, pk)
         except Assignment.DoesNotExist:
-            return for_enrollment(_not_there)(request, slug)
+            return _not_there(request, slug)
         return _viewed(request, found.enrollment, lambda: view(request, found, *args, **kwargs))
 
     return never_cache(wrapped)
-
-
-def _not_there(_request: HttpRequest, _enrollment: Enrollment) -> HttpResponse:
-    raise Http404
 
 
 def _viewed(request: HttpRequest, enrollment: Enrollment, view: Callable[[], HttpResponse]) -> HttpResponse:

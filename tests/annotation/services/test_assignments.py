@@ -429,7 +429,7 @@ def test_an_answer_and_the_next_item_are_both_measured():
 
 
 def test_what_comes_with_an_answer_is_as_if_it_was_claimed():
-    """Whoever draws the order, the site or its database, it's the same; so is all else of the lease and the person."""
+    """The database draws the order that the site would draw, and all else of the lease and the person is the same."""
     study = study_make(pairs=12, overlap=2)
     person = enrollment_make(study=study)
     lease, orders = claim(person), set()

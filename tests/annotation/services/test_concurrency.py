@@ -17,6 +17,7 @@ from annotation.models import (
     QualificationAnswer,
     Stage,
     Study,
+    StudyItem,
 )
 from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.enrollment import enrollment_finish, enrollment_join
@@ -193,3 +194,58 @@ def test_a_lower_overlap_that_waits_for_a_claim_is_refused_with_its_reason():
         study_update(study=study, overlap=1)
     other.join()
     assert study.study_items.get().overlap == Study.objects.get().overlap == 4
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.parametrize(
+    ("row", "change"),
+    [
+        (lambda lease: Enrollment.objects.filter(pk=lease.enrollment_id), {"guidelines_read_version": 1}),
+        (lambda lease: Assignment.objects.filter(pk=lease.pk), {"draft": {"fields": {}}}),
+        (lambda lease: StudyItem.objects.filter(pk=lease.study_item_id), {"probability": 0.5}),
+        (lambda lease: Study.objects.filter(pk=lease.enrollment.study_id), {"lease_minutes": 5}),
+    ],
+)
+def test_an_answer_waits_for_a_change_that_does_not_concern_it(row, change, turn):
+    """PostgreSQL looks at such a row a second time, in the midst of the statement that answers and gives out."""
+    person = enrollment_make(study=study_make(pairs=5, overlap=1))
+    lease = assignment_claim(enrollment=fresh(person.pk))
+    for _ in range(turn):  # with a cursor, and without
+        lease = assignment_submit(assignment=lease, shown_value={"choice": 1}, goes_on=True).following
+    if not turn:
+        Enrollment.objects.filter(pk=person.pk).update(cursor=None)
+        lease.enrollment = fresh(person.pk)
+    found = []
+
+    def answer() -> None:
+        try:
+            found.append(assignment_submit(assignment=lease, shown_value={"choice": 2}, goes_on=True))
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=answer)
+    with transaction.atomic():
+        assert row(lease).update(**change) == 1
+        thread.start()
+        waits = _waits if connection.vendor == "postgresql" else lambda: True
+        until = time.monotonic() + 5
+        while thread.is_alive() and not waits() and time.monotonic() < until:
+            pass
+    thread.join()
+    (submission,) = found
+    assert (submission.outcome, submission.following is not None) == ("accepted", True)
+    assert Label.objects.count() == turn + 1
+    assert fresh(person.pk).n_accepted == turn + 1
+    assert fresh(person.pk).n_claimed == turn + 2
+    assert sum(person.study.study_items.values_list("n_open", flat=True)) == 1
+    assert Assignment.objects.filter(state=AssignmentState.OPEN).count() == 1
+
+
+def _waits() -> bool:
+    """Whether another connection to this database waits for a lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+            "WHERE NOT l.granted AND a.datname = current_database()"
+        )
+        return bool(cursor.fetchone()[0])
