@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-import web.converters  # noqa: F401  (registers `row`)
+import web.converters  # noqa: F401  (registers `row` and `dataset`)
 from annotation.views import (
     audit,
     confirm,
@@ -46,7 +46,8 @@ from annotation.views.annotator import (
 )
 
 pages = [
-    # The pages of annotators.
+    # The pages of annotators. Addresses are looked through in order, so what is asked for most comes first.
+    path("s/<slug:slug>/work/<row:pk>/", work.assignment, name="assignment"),
     path("join/<str:token>/", entry.join, name="join"),
     path("resume/<str:token>/", entry.resume, name="resume"),
     path("s/<slug:slug>/", steps.place, name="place"),
@@ -61,7 +62,6 @@ pages = [
     path("s/<slug:slug>/work/", work.work, name="work"),
     path("s/<slug:slug>/work/ahead/", ahead.fetch, name="ahead"),
     path("s/<slug:slug>/work/offline/", ahead.offline, name="offline"),
-    path("s/<slug:slug>/work/<row:pk>/", work.assignment, name="assignment"),
     path("s/<slug:slug>/work/<row:pk>/draft/", work.draft, name="draft"),
     path("s/<slug:slug>/work/<row:pk>/skip/", work.skip, name="skip"),
     path("s/<slug:slug>/work/<row:pk>/report/", work.report, name="report"),
@@ -142,7 +142,7 @@ pages = [
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("images/<str:digest>/", images.image, name="image"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
-    path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
+    path("datasets/<dataset:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/share/", sharing.dataset_share, name="dataset-share"),
     path("datasets/<slug:name>/share/<row:pk>/", sharing.dataset_access_act, name="dataset-access-act"),
     path("datasets/<slug:name>/transfer/", sharing.dataset_transfer, name="dataset-transfer"),
@@ -205,6 +205,7 @@ pages = [
 ]
 
 urlpatterns = [
+    path("", include((pages, "annotation"))),
     path("login/", site.Login.as_view(), name="login"),
     # Names with an underscore are those under which django-allauth looks for these pages.
     path("login/second-factor/", second_step.SecondStep.as_view(), name="mfa_authenticate"),
@@ -238,7 +239,6 @@ urlpatterns = [
     path("password/sent/", passwords.Sent.as_view(), name="password-sent"),
     path("password/set/<str:uidb64>/<str:token>/", passwords.SetNew.as_view(), name="password-set"),
     path("password/done/", passwords.Done.as_view(), name="password-done"),
-    path("", include((pages, "annotation"))),
     # The name under which django-allauth looks for it; the address of `login` comes first.
     path("login/", site.Login.as_view(), name="account_login"),
 ]

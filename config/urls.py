@@ -12,8 +12,9 @@ from metaeval.views.home import home
 
 urlpatterns = [
     path("", home, name="home"),
-    path("admin/", admin.site.urls),
     path("api/v1/", include("config.api.urls")),
+    path("", include("annotation.urls")),
+    path("admin/", admin.site.urls),
     path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
@@ -22,9 +23,7 @@ urlpatterns = [
     path("privacy/record/", record, name="privacy-record"),
     path("privacy/record/<slug:format>/", record_file, name="privacy-record-file"),
     path("logout/", Logout.as_view(), name="logout"),
-    # `datasets/upload/` is no dataset, so the address that takes any name comes after it.
     path("", include("judges.urls")),
-    path("", include("annotation.urls")),
     path("", include("metaeval.urls")),
 ]
 

@@ -1,7 +1,7 @@
 """Parts of addresses."""
 
 from django.urls import register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, SlugConverter
 
 
 class RowConverter(IntConverter):
@@ -10,4 +10,11 @@ class RowConverter(IntConverter):
     regex = "[0-9]{1,18}"
 
 
+class DatasetConverter(SlugConverter):
+    """The name of a dataset. `datasets/upload/` is none, in whatever order the addresses are."""
+
+    regex = "(?!upload/)[-a-zA-Z0-9_]+"
+
+
 register_converter(RowConverter, "row")
+register_converter(DatasetConverter, "dataset")

@@ -28,6 +28,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
+from annotation.models.rules import EntryRules, PrivacyRules, QualificationRules, SliceRules
 from annotation.selectors.shown import item_shown
 
 PLACES_TAKEN = F("n_open") + F("n_accepted")
@@ -56,15 +57,53 @@ def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
     return found
 
 
-HELD = CompiledSelect(
-    lambda: Assignment.objects.select_related(
+# What a study says of the time before and after its work, and a dataset of itself: no page of an item reads it.
+READ_WITH_ITEMS = {
+    "eligibility",
+    "training_size",
+    "qualification_size",
+    "qualification_rule",
+    "qualification_from",
+}
+NOT_OF_WORK = tuple(
+    field.name
+    for rules in (SliceRules, QualificationRules, EntryRules, PrivacyRules)
+    for field in rules._meta.get_fields()
+    if field.name not in READ_WITH_ITEMS
+)
+NOT_OF_ITEMS = (
+    "title",
+    "description",
+    "source",
+    "licence",
+    "documentation",
+    "mapping",
+    "split",
+    "owner",
+    "is_staged",
+)
+
+
+def places_shown() -> QuerySet[StudyItem]:
+    """Places of items, with what is read to show them."""
+    unread = (f"item__dataset__{name}" for name in NOT_OF_ITEMS)
+    return StudyItem.objects.select_related("item__dataset").defer(*unread)
+
+
+def _held() -> QuerySet[Assignment]:
+    unread = [f"enrollment__study__{name}" for name in NOT_OF_WORK]
+    unread += [f"study_item__item__dataset__{name}" for name in NOT_OF_ITEMS]
+    rows = Assignment.objects.select_related(
         "enrollment__study", "enrollment__annotator", "study_item__item__dataset"
-    ).filter(
+    )
+    return rows.defer(*unread).filter(
         pk=Parameter.of(Assignment, "id"),
         enrollment__resume_token=Parameter.of(Enrollment, "resume_token"),
         enrollment__study__slug=Parameter.of(Study, "slug"),
     )
-)
+
+
+HELD = CompiledSelect(_held)
 
 
 def assignment_get_held(held: Mapping[str, str], slug: str, pk: int) -> Assignment:

@@ -47,7 +47,7 @@ from annotation.models import (
 )
 from annotation.selectors.shown import parts_count
 from annotation.selectors.steps import is_over as is_over
-from annotation.selectors.work import is_capped
+from annotation.selectors.work import is_capped, places_shown
 
 PENDING = (AssignmentState.OPEN, AssignmentState.EXPIRED)
 REPEAT_AFTER = 5  # answers between the first time and the repeat
@@ -190,9 +190,7 @@ NEXT_TURN_COUNTED = CompiledUpdate(
 )
 LEASE = CompiledInsert(Assignment)
 # With the lease comes what its page shows first.
-LEASED = CompiledSelect(
-    lambda: StudyItem.objects.select_related("item__dataset").filter(pk=Parameter.of(StudyItem, "id"))
-)
+LEASED = CompiledSelect(lambda: places_shown().filter(pk=Parameter.of(StudyItem, "id")))
 
 
 @dataclass(frozen=True, slots=True)

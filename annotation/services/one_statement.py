@@ -16,9 +16,9 @@ from django.db.models import CharField, Exists, F, IntegerField
 from django.db.models.functions import Coalesce
 
 from annotation.compiled import CompiledWith, Parameter, Returned, Write, made, update_statement
-from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyItem, StudyState, WorkRole
+from annotation.models import Assignment, Enrollment, Label, Stage, Study, StudyState, WorkRole
 from annotation.selectors.shown import parts_always
-from annotation.selectors.work import WorkStanding, standing_numbers
+from annotation.selectors.work import WorkStanding, places_shown, standing_numbers
 from annotation.services.claims import Overtaken, expiry, take_statement
 from web.measuring import action_measured
 
@@ -101,7 +101,7 @@ def _said() -> tuple[str, list[Any]]:
 
 
 def _shown() -> Any:
-    return StudyItem.objects.select_related("item__dataset").filter(pk=Returned("id", "taken")).order_by()
+    return places_shown().filter(pk=Returned("id", "taken")).order_by()
 
 
 STATEMENT = {

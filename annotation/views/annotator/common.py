@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -19,6 +18,7 @@ from annotation.selectors.steps import steps_of
 from annotation.selectors.work import assignment_get_held, enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
 from annotation.views.annotator.browser import session_hold as session_hold
+from web.addresses import address
 from web.caching import caches_of
 from web.languages import language_chosen, language_use
 from web.throttling import address_of, too_often
@@ -146,7 +146,7 @@ def study_context(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any
 def resume_url(request: HttpRequest, enrollment: Enrollment) -> str:
     """The personal link, to go on from another device."""
     # As `build_absolute_uri`, which takes addresses apart that others have made.
-    path = reverse("annotation:resume", args=[enrollment.resume_token])
+    path = address("annotation:resume", enrollment.resume_token)
     return f"{request.scheme}://{request.get_host()}{path}"
 
 

@@ -1,11 +1,9 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
@@ -20,22 +18,23 @@ from annotation.models import Assignment, Enrollment, EvidenceRule, Label, Stage
 from annotation.selectors.shown import item_shown, question_of
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
+from web.addresses import address, row_address
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 
+_inputs: dict[tuple[str, ...], SafeString] = {}
+
+
 def reason_inputs(reasons: "tuple[tuple[str, StrPromise], ...]") -> SafeString:
     """Reasons as radio inputs: the same in every answer, so made once a language."""
-    return _inputs(reasons, get_language() or "")
-
-
-@cache
-def _inputs(reasons: "tuple[tuple[str, StrPromise], ...]", _language: str) -> SafeString:
-    line = (
-        '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
-    )
-    return format_html_join("", line, reasons)
+    # By their values: to compare their words is to translate them all.
+    key = get_language() or "", *(value for value, _ in reasons)
+    if key not in _inputs:
+        line = '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
+        _inputs[key] = format_html_join("", line, reasons)
+    return _inputs[key]
 
 
 def live_context(enrollment: Enrollment, standing: WorkStanding | None = None) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def part_context(
         "state": state,
         "title": study.title,
         "state_template": f"annotation/annotator/_{state}.html",
-        "here": here or reverse("annotation:work", args=[study.slug]),
+        "here": here or address("annotation:work", study.slug),
         "resume_url": resume_url(request, enrollment),
     }
 
@@ -91,7 +90,7 @@ def item_context(
     enrollment, study = found.enrollment, found.enrollment.study
     draft = found.draft or {}
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
-    here = reverse("annotation:assignment", args=[study.slug, found.pk])
+    here = row_address("annotation:assignment", study.slug, found.pk)
     item = item_shown(study, found.study_item.item, found.shown_order)
     question = question_of(study, item)
     return part_context(request, enrollment, "item", standing=standing, live=live, here=here) | {
@@ -120,9 +119,7 @@ def item_context(
 
 def undo_url(study: Study, last: Assignment | None) -> str:
     """Where the answer before is changed; empty where there is none or the study doesn't let people."""
-    return (
-        reverse("annotation:assignment", args=[study.slug, last.pk]) if last and study.allow_changes else ""
-    )
+    return row_address("annotation:assignment", study.slug, last.pk) if last and study.allow_changes else ""
 
 
 def _fields_of_label(label: Label) -> dict[str, str]:
