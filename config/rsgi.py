@@ -19,6 +19,6 @@ application = Front(wsgi_application, threads=settings.WEB_THREADS, body_seconds
 get_resolver().url_patterns  # noqa: B018  (imports all views, which the first request would do)
 gc.collect()
 gc.freeze()
-# Of what comes later, few objects refer to each other. Each look at the young ones takes 0.3 ms, and takes the turn of a
-# request: every fifth answer had one.
+# Of what comes later few objects refer to each other. A look at the young ones takes 0.3 ms, and every fourth answer
+# had one.
 gc.set_threshold(10_000)

@@ -75,6 +75,17 @@ _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 # An answer of one line is no list and no quote: "50.", "+ 5", "- 3", "> 2" stay as they are written.
 _ONE_LINE = re.compile(r"(\s*)(?:([-+*>])(?=\s)|(\d{1,9})([.)])(?=\s|$))([^\n]*)", re.ASCII)
+# What may mean something in Markdown: a character that isn't among those of sentences, the beginning of a line that may
+# be of a list, a quote or a heading, and spaces that indent or break a line.
+_MARKUP = re.compile(
+    r"""
+    [^\w .,;:!?'"()/%#\n…–—’‘“”、。，！？：；（）「」،؛؟-] | _
+    | ^(?!\#\w)[^\w"'(“‘「\n] | ^\d
+    | ^[ ] | [ ]$ | [ ]{2}
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_BETWEEN = re.compile(r"\n{2,}")
 EMPTY = '<p class="muted">(empty)</p>'
 UNDESCRIBED = "Image without a description"
 
@@ -240,10 +251,23 @@ def rendered_clear() -> None:
 
 def _render(text: str) -> SafeString:
     digest = blake2b(text.encode(), digest_size=16).digest()
-    return _rendered.get(digest, lambda: _render_now(text))
+    return _rendered.get(digest, lambda: paragraphs(text) or parsed(text))
 
 
-def _render_now(text: str) -> SafeString:
+def paragraphs(text: str) -> SafeString | None:
+    """What `parsed` makes of a text without any markup, in a fraction of the time; None where there may be some.
+
+    Of the prompts and answers of published sets, two thirds have none.
+    """
+    if _MARKUP.search(text):
+        return None
+    lines = (one.replace("\n", "<br>\n") for one in _BETWEEN.split(text.strip("\n")))
+    # No character that would have to be escaped is let through.
+    return mark_safe("".join(f'<p dir="auto">{line}</p>\n' for line in lines))  # noqa: S308
+
+
+def parsed(text: str) -> SafeString:
+    """The text, `tidy`, as Markdown."""
     env: dict[str, object] = {}
     text = one_line_kept(text)
     try:

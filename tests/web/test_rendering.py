@@ -17,7 +17,16 @@ from tests.cases import over
 from web import rendering, rendering_work
 from web.highlighting import CLASSES, SYNTAXES, highlight
 from web.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
-from web.rendering import ALLOWED_TAGS, MAX_MARKDOWN, UNDESCRIBED, render_markdown, render_plain
+from web.rendering import (
+    ALLOWED_TAGS,
+    MAX_MARKDOWN,
+    UNDESCRIBED,
+    paragraphs,
+    parsed,
+    render_markdown,
+    render_plain,
+    tidy,
+)
 from web.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -197,6 +206,77 @@ def test_markdown_features():
     link = re.search(r"<a [^>]*>", html)[0]
     assert all(part in link for part in ('href="https://x.example"', 'target="_blank"', 'title="t"'))
     assert 'rel="nofollow noopener noreferrer"' in link
+
+
+PIECES = (
+    *(
+        "one",
+        "Word",
+        "naïve",
+        "das",
+        "مرحبا",
+        "今日は。",
+        "नमस्ते",
+        "7",
+        "12",
+        "a1",
+        "B",
+        "e.g.",
+        "3.5",
+        "(c)",
+        "x)",
+    ),
+    *(" ", " ", " ", "  ", "\n", "\n\n", "\n\n\n", "\t", "\u00a0", "    "),
+    *".,;:!?'\"()/%#-_*`~+=$&<>[]{}|\\^@…–—’‘“”、。，！？：；（）「」،؛؟",
+    *(
+        "1. ",
+        "- ",
+        "# ",
+        "#a",
+        "## ",
+        "> ",
+        "===",
+        "---",
+        "http://a.b",
+        "&amp;",
+        "image:",
+        "\\(",
+        "\n1) ",
+        "\n#",
+    ),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=14).map("".join))
+def test_a_text_without_markup_is_what_the_parser_makes_of_it(text):
+    text = tidy(text)
+    found = paragraphs(text)
+    assert found is None or not text.strip() or found == parsed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes.",
+        "It's 50% more (or less), isn't it? \"No\": it's A/B.",
+        "First line,\nsecond line\n\nand a paragraph - with a dash.\n",
+        "#5 is a number of an item, #tag isn't a heading",
+        "今日は。「はい」",
+        "مرحبا، كيف الحال؟",
+    ],
+)
+def test_a_text_of_sentences_needs_no_parser(text):
+    found = paragraphs(text)
+    assert found == parsed(text)
+    assert_safe(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["50.", "5 apples", "- 3", "# A", "a_b_c", "*a*", " a", "a ", "a  b", "<b>", "a & b", "x\n---"]
+)
+def test_what_may_be_markup_is_parsed(text):
+    assert paragraphs(text) is None
 
 
 def test_headings_start_at_the_third_level_whatever_was_written():
