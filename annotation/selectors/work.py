@@ -57,7 +57,8 @@ def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
     return found
 
 
-# What a study says of the time before and after its work, and a dataset of itself: no page of an item reads it.
+# No page of an item reads what a study says of the time before and after its work, but for these columns, nor what a
+# dataset says of itself.
 READ_WITH_ITEMS = {
     "eligibility",
     "training_size",

@@ -23,12 +23,10 @@
     (key === "enter" || key === " ") && element instanceof HTMLElement && element.matches("a[href], button, summary") && visible(element);
   const usable = (element) =>
     !element.disabled && element.getAttribute("aria-disabled") !== "true" && !element.querySelector("input:disabled");
-  const bindings = () => {
-    const scope = document.querySelector("dialog[open]") ?? document;
-    // What stands in a menu has its key while the menu is closed.
-    return [...scope.querySelectorAll("[data-key]")].filter((element) => visible(element) || element.closest("[popover]"));
-  };
+  const all = () => [...(document.querySelector("dialog[open]") ?? document).querySelectorAll("[data-key]")];
   const keysOf = (element) => element.dataset.key.toLowerCase().split(/\s+/);
+  // What stands in a menu has its key while the menu is closed.
+  const isBound = (element) => visible(element) || element.closest("[popover]");
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.isComposing) return;
@@ -46,8 +44,9 @@
     if (isOff() || pressesItself(event.target, plain)) return;
     // A sign has Shift, or not, as the keyboard's layout will have it.
     const sign = latin && !/[a-z0-9 ]/i.test(event.key) ? event.key : key;
-    const bound = bindings();
-    const target = [key, sign].map((name) => bound.find((element) => keysOf(element).includes(name))).find(Boolean);
+    // By its key first: whether something is visible costs a look at the layout.
+    const bound = (name) => all().find((element) => keysOf(element).includes(name) && isBound(element));
+    const target = bound(key) ?? (sign === key ? null : bound(sign));
     if (!target || !usable(target)) return;
     event.preventDefault();
     const input = target.matches("label") ? target.control : null;
@@ -87,7 +86,7 @@
     const dialog = document.getElementById("keys-dialog");
     if (!dialog) return;
     const list = dialog.querySelector("[data-keys-list]");
-    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...numbering(), ...choosing(), ...row(["?"], gettext("This list")));
+    list.replaceChildren(...all().filter(isBound).flatMap((element) => row(keysOf(element), label(element))), ...numbering(), ...choosing(), ...row(["?"], gettext("This list")));
     dialog.querySelector("[data-keys-switch]").checked = !isOff();
     dialog.showModal();
   };

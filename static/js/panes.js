@@ -45,8 +45,8 @@
   const choose = (name) => {
     if (name === reading) return;
     reading = name;
+    measure(current()); // before what is changed has to be laid out again
     sync();
-    measure(current());
   };
   const nearest = () => {
     const box = pair().getBoundingClientRect();
@@ -137,8 +137,8 @@
       const isLast = pane === panes().at(-1);
       const isRight = getComputedStyle(pair()).direction === "rtl" ? !isLast : isLast;
       heading = name;
-      choose(name);
       pair().scrollBy({ left: isRight ? from.right - box.right : from.left - box.left, behavior });
+      choose(name);
     } else {
       left[reading] = scrollY;
       choose(name);
