@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-import web.converters  # noqa: F401  (registers `row` and `dataset`)
+import web.converters  # noqa: F401  (registers `row` and `dataset_name`)
 from annotation.views import (
     audit,
     confirm,
@@ -142,7 +142,7 @@ pages = [
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("images/<str:digest>/", images.image, name="image"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
-    path("datasets/<dataset:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
+    path("datasets/<dataset_name:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/share/", sharing.dataset_share, name="dataset-share"),
     path("datasets/<slug:name>/share/<row:pk>/", sharing.dataset_access_act, name="dataset-access-act"),
     path("datasets/<slug:name>/transfer/", sharing.dataset_transfer, name="dataset-transfer"),

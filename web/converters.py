@@ -10,11 +10,11 @@ class RowConverter(IntConverter):
     regex = "[0-9]{1,18}"
 
 
-class DatasetConverter(SlugConverter):
+class DatasetNameConverter(SlugConverter):
     """The name of a dataset. `datasets/upload/` is none, in whatever order the addresses are."""
 
     regex = "(?!upload/)[-a-zA-Z0-9_]+"
 
 
 register_converter(RowConverter, "row")
-register_converter(DatasetConverter, "dataset")
+register_converter(DatasetNameConverter, "dataset_name")

@@ -251,11 +251,11 @@ def rendered_clear() -> None:
 
 def _render(text: str) -> SafeString:
     digest = blake2b(text.encode(), digest_size=16).digest()
-    return _rendered.get(digest, lambda: paragraphs(text) or parsed(text))
+    return _rendered.get(digest, lambda: paragraphs(text) or from_markdown(text))
 
 
 def paragraphs(text: str) -> SafeString | None:
-    """What `parsed` makes of a text without any markup, in a fraction of the time; None where there may be some.
+    """What `from_markdown` makes of a text without markup, in a fraction of the time; None where there may be some.
 
     Most prompts and short answers have none. The text is `tidy` and isn't blank.
     """
@@ -266,7 +266,7 @@ def paragraphs(text: str) -> SafeString | None:
     return mark_safe("".join(f'<p dir="auto">{line}</p>\n' for line in lines))  # noqa: S308
 
 
-def parsed(text: str) -> SafeString:
+def from_markdown(text: str) -> SafeString:
     """Safe HTML of a `tidy` text by way of the parser."""
     env: dict[str, object] = {}
     text = one_line_kept(text)

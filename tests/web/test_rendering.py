@@ -21,8 +21,8 @@ from web.rendering import (
     ALLOWED_TAGS,
     MAX_MARKDOWN,
     UNDESCRIBED,
+    from_markdown,
     paragraphs,
-    parsed,
     render_markdown,
     render_plain,
     tidy,
@@ -252,7 +252,7 @@ PIECES = (
 def test_a_text_without_markup_is_what_the_parser_makes_of_it(text):
     text = tidy(text)
     found = paragraphs(text)
-    assert found is None or not text.strip() or found == parsed(text)
+    assert found is None or not text.strip() or found == from_markdown(text)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_text_without_markup_is_what_the_parser_makes_of_it(text):
 )
 def test_a_text_of_sentences_needs_no_parser(text):
     found = paragraphs(text)
-    assert found == parsed(text)
+    assert found == from_markdown(text)
     assert_safe(found)
 
 

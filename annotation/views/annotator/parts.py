@@ -1,6 +1,7 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
 from collections.abc import Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 
-_inputs: dict[tuple[str, ...], SafeString] = {}
-
-
 def reason_inputs(reasons: "tuple[tuple[str, StrPromise], ...]") -> SafeString:
     """Reasons as radio inputs: the same in every answer, so made once a language."""
-    # By their values: to compare their words is to translate them all.
-    key = get_language() or "", *(value for value, _ in reasons)
-    if key not in _inputs:
-        line = '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
-        _inputs[key] = format_html_join("", line, reasons)
-    return _inputs[key]
+    return _inputs(reasons, get_language() or "")
+
+
+@cache
+def _inputs(reasons: "tuple[tuple[str, StrPromise], ...]", _language: str) -> SafeString:
+    line = (
+        '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
+    )
+    return format_html_join("", line, reasons)
 
 
 def live_context(enrollment: Enrollment, standing: WorkStanding | None = None) -> dict[str, Any]:
@@ -112,8 +113,9 @@ def item_context(
         "untouched": study.kind_info.kept
         and enrollment.stage == Stage.WORK
         and not (label or form or draft or error),
-        "skip_reasons": reason_inputs(SKIP_REASONS),
-        "report_reasons": reason_inputs(REPORT_REASONS),
+        # Only a template that doesn't keep them asks, since to find them their words are translated.
+        "skip_reasons": partial(reason_inputs, SKIP_REASONS),
+        "report_reasons": partial(reason_inputs, REPORT_REASONS),
     }
 
 
