@@ -1,7 +1,7 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
@@ -113,9 +113,8 @@ def item_context(
         "untouched": study.kind_info.kept
         and enrollment.stage == Stage.WORK
         and not (label or form or draft or error),
-        # Only a template that doesn't keep them asks, since to find them their words are translated.
-        "skip_reasons": partial(reason_inputs, SKIP_REASONS),
-        "report_reasons": partial(reason_inputs, REPORT_REASONS),
+        "skip_reasons": reason_inputs(SKIP_REASONS),
+        "report_reasons": reason_inputs(REPORT_REASONS),
     }
 
 
