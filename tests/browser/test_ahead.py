@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import Annotator, Assignment, AssignmentState, Enrollment, Label, Study
 from annotation.services.accounts import account_create
@@ -62,6 +62,26 @@ def answer(page: Page, key: str) -> int:
     return was
 
 
+class Held:
+    """Answers on their way to the server, each of them until it is let go."""
+
+    PATTERN = re.compile(r"/work/\d+/$")
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.routes: list[Route] = []
+        page.route(self.PATTERN, lambda route: self.routes.append(route))
+
+    def wait_for(self, n: int) -> Route:
+        """The n-th of them, counted from one. The next item can be shown before it has left the page."""
+        while len(self.routes) < n:
+            self.page.wait_for_timeout(20)  # lets the route be told of it
+        return self.routes[n - 1]
+
+    def end(self) -> None:
+        self.page.unroute(self.PATTERN)
+
+
 def offline(context: BrowserContext) -> None:
     context.set_offline(True)
 
@@ -72,14 +92,13 @@ def online(context: BrowserContext) -> None:
 
 def test_the_next_item_is_shown_before_the_answer_has_arrived(page: Page, live_server, ahead_study):
     begin(page, live_server, ahead_study)
-    held = []
-    page.route(re.compile(r"/work/\d+/$"), lambda route: held.append(route))
+    held = Held(page)
     first = answer(page, "a")
     assert page.url.endswith(f"/work/{shown(page)}/")
     assert not Label.objects.exists()
     expect(state(page)).to_have_text("2 items ready offline")
-    held[0].continue_()
-    page.unroute(re.compile(r"/work/\d+/$"))
+    held.wait_for(1).continue_()
+    held.end()
     expect(page.locator(".progress-label")).to_have_text("1 of 9")
     expect(state(page)).to_have_text(READY)
     label = Label.objects.get()
@@ -93,25 +112,18 @@ def test_the_next_item_is_shown_before_the_answer_has_arrived(page: Page, live_s
 def test_what_was_sent_alone_is_not_shown_again(page: Page, live_server, ahead_study):
     """The site is slow: three answers wait, and of the first of these two the server says no new order."""
     begin(page, live_server, ahead_study)
-    held = []
-
-    def wait_for(n: int) -> str:
-        """What the n-th request says that the page is made to wait for."""
-        while len(held) < n:
-            page.wait_for_timeout(20)  # lets the route be told of it
-        return held[n - 1].request.post_data
-
-    page.route(re.compile(r"/work/\d+/$"), lambda route: held.append(route))
+    held = Held(page)
     given = [answer(page, "a")]
-    wait_for(1)
+    first = held.wait_for(1)
     given += [answer(page, "a"), answer(page, "a")]
-    held[0].continue_()
-    assert "alone=1" in wait_for(2)
-    held[1].continue_()
-    assert "ahead=1" in wait_for(3)
+    first.continue_()
+    second = held.wait_for(2)
+    assert "alone=1" in second.request.post_data
+    second.continue_()
+    assert "ahead=1" in held.wait_for(3).request.post_data
     given.append(answer(page, "a"))
     assert shown(page) not in given
-    page.unroute(re.compile(r"/work/\d+/$"))
+    held.end()
     expect(page.locator(".progress-label")).to_have_text("4 of 9")
     assert list(Label.objects.order_by("pk").values_list("assignment", flat=True)) == given
 
