@@ -46,19 +46,25 @@ from judges.services.worker_heartbeats import (
 
 logger = logging.getLogger(__name__)
 
+TIDYING: list[Callable[[], object]] = [
+    export_files_tidy,
+    image_files_tidy,
+    imports_tidy,
+    staged_tidy,
+    worker_heartbeats_tidy,
+]
+"""What removes things that were kept for hours. Called now and then."""
+TIDY_EVERY = 600.0
+"""Seconds."""
+
 HOUSEKEEPING: list[Callable[[], object]] = [
     leases_reap,
     studies_close_due,
     anchors_check_due,
     lambda: export_jobs_start(stop_requested),
-    export_files_tidy,
-    image_files_tidy,
     lambda: batches_start(stop_requested),
     lambda: verdict_imports_start(stop_requested),
     lambda: dataset_imports_start(stop_requested),
-    imports_tidy,
-    staged_tidy,
-    worker_heartbeats_tidy,
     lambda: webhooks_start(stop_requested),
     lambda: retention_apply(stop=stop_requested),
     erasures_file_complete,
@@ -132,10 +138,13 @@ def stop_request(*, stop: bool = True) -> None:
 def _on_ready(sender: Any = None, **_: Any) -> None:
     stop_request(stop=False)
     consumed = [queue for queue in QUEUES if queue in sender.app.amqp.queues.consume_from]
-    queues_share(consumed if _is_alone(sender.pool) else ())
-    wake_up(consumed)
+    is_alone = _is_alone(sender.pool)
+    queues_share(consumed if is_alone else ())
+    # A session of a process that is alone looks at all of its queues: a message by each would have it look as often.
+    woken = consumed[:1] if is_alone else consumed
+    wake_up(woken)
     # In place of a beat process, so that a site with one worker needs nothing else to go on after a crash.
-    sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (consumed,))
+    sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (woken,))
     name, forks = sender.hostname, _forks(sender.pool)
     started = partial(worker_started, name=name, queues=consumed, n_processes=sender.pool.num_processes)
     _tell(started, forks=forks)
@@ -186,7 +195,12 @@ def _on_shutdown(**_: Any) -> None:
 def _housekeep(name: str | None) -> None:
     # A pool of one process that is at work doesn't get to the timer of the heartbeat.
     beat = [] if name is None else [lambda: worker_beat(name=name)]
-    for chore in [*beat, *HOUSEKEEPING]:
+    _do([*beat, *HOUSEKEEPING])
+    _tidy()
+
+
+def _do(chores: Collection[Callable[[], object]]) -> None:
+    for chore in chores:
         try:
             chore()
         except Exception:
@@ -206,3 +220,6 @@ class _NowAndThen:
         if now >= self._due:
             self._due = now + self._seconds
             self._function()
+
+
+_tidy = _NowAndThen(TIDY_EVERY, lambda: _do(TIDYING))

@@ -117,7 +117,6 @@ class LiveSite:
             "TOUCHSTONE_VAR": self._var.name,
             "RATELIMIT_ENABLE": "false",  # people who do not read are faster than people
             "LOG_LEVEL": "CRITICAL",
-            "WAKE_UP_SECONDS": "5",
             **environment,
         }
         self._process: subprocess.Popen[bytes] | None = None

@@ -5,7 +5,6 @@ endpoint of its runs busy: when the works of an endpoint's run are all started, 
 that endpoint, so that the server never runs dry between two judges.
 """
 
-import gc
 import json
 import logging
 import time
@@ -24,6 +23,7 @@ from judges.engine import leases, store
 from judges.engine.batches import batch_make, batches_of_run, batches_waiting
 from judges.engine.core import Engine
 from judges.engine.database_store import DatabaseStore
+from judges.engine.garbage import present_frozen
 from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
 from judges.engine.request_store import BatchMade
@@ -39,9 +39,6 @@ from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import build_strategy
 
 logger = logging.getLogger(__name__)
-
-YOUNG_OBJECTS = 50_000
-"""Objects made after which Python looks for garbage among them."""
 
 BackendFactory = Callable[[Endpoint, ModelRef], Backend]
 
@@ -90,17 +87,8 @@ def run_pending(
         on_tick=on_tick,
         backends=backends or (lambda endpoint, model: backend_for(endpoint=endpoint, model=model)),
     )
-    # What is in memory already, all of Django for a start, is not searched for garbage until the session is over: the
-    # objects of its requests set off full collections, which took a fifth of the engine's time.
-    # What it makes lives until its answer is stored: to look for garbage after every 700 objects finds none.
-    gc.freeze()
-    before = gc.get_threshold()
-    gc.set_threshold(YOUNG_OBJECTS, *before[1:])
-    try:
+    with present_frozen():
         return session.run()
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 def worker_name() -> str:

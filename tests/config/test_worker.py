@@ -60,6 +60,22 @@ def test_it_is_started_once_and_not_beside_a_broker(settings):
     assert not [one for one in threading.enumerate() if one.name == "in-process-worker"]
 
 
+def test_it_looks_once_at_each_wake_up_whatever_the_number_of_queues(monkeypatch):
+    """It shares a process with people's requests, and a look takes 15 ms of it."""
+    woken: list[list[str]] = []
+    monkeypatch.setattr(tasks, "wake_up", woken.append)
+    worker = InProcessWorker()
+    worker.start()
+    try:
+        assert worker.wait_until_ready(20)
+    finally:
+        assert worker.stop()
+        tasks.stop_request(stop=False)
+    assert woken == [[tasks.QUEUES[0]]]
+    assert tasks.queues_of(tasks.QUEUES[0]) == tasks.QUEUES
+    tasks.queues_share(())
+
+
 @pytest.mark.long
 def test_a_restarted_site_goes_on_by_itself():
     with running_mock_server() as server:

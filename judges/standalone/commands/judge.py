@@ -1,7 +1,6 @@
 """`touchstone judge`: judge the items of a file by one judge, and go on where it was killed."""
 
 import argparse
-import gc
 import json
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 from annotation.domain.images import ImageReader
 from annotation.importers.fields import KEEP, LEAVE_OUT
 from annotation.kinds import KINDS
+from judges.engine.garbage import present_frozen
 from judges.engine.works import Row, Sink
 from judges.services.judge_files import judge_of_file
 from judges.standalone.images import why_unseen
@@ -159,12 +159,10 @@ class FileJudging:
             budget_tokens=self.options.budget_tokens,
             stop_unparsed=self.options.stop_unparsed,
         )
-        gc.freeze()  # as in a worker: what is in memory already is not searched for garbage
         try:
-            with _interrupts(session):
+            with present_frozen(), _interrupts(session):
                 return session.judge_all(on_step=lambda: self.progress.show(self._cost()))
         finally:
-            gc.unfreeze()
             session.close()
 
     def _write(self, rows: Sequence[Row]) -> int:

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from judges.backends.mock_answers import THOUGHT
 from judges.backends.mock_server import running_mock_server
+from judges.engine import garbage
 from judges.models import Generation, Judgment, ModelRequest
 from judges.selectors.judges import judge_answerers
 from judges.selectors.sweeps import sweep_progress
@@ -135,17 +136,55 @@ def test_items_that_came_in_meanwhile_are_judged_on_resuming():
     assert (progress.state, progress.n_total, progress.n_done, progress.n_reused) == ("finished", 6, 6, 4)
 
 
-def test_what_was_in_memory_before_is_left_alone_by_the_garbage_collector_during_a_session_only():
+def frozen_in_session() -> int:
+    """The least number of frozen objects while a session asks."""
+
     def respond(wire):
         frozen.append(gc.get_freeze_count())
         return "A"
 
     frozen: list[int] = []
-    before = gc.get_freeze_count()
     sweep_make([judge_make(endpoint_make())], dataset_make(pairs=1))
     run_instant(respond=respond)
-    assert min(frozen) > 10_000
-    assert gc.get_freeze_count() <= before
+    return min(frozen)
+
+
+@pytest.fixture
+def collector():
+    """The garbage collector as Python starts with it, and then as the tests have it."""
+    was, before = gc.get_freeze_count(), gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(700)
+    yield
+    gc.set_threshold(*before)
+    if was:
+        gc.freeze()
+
+
+def test_what_was_in_memory_before_is_left_alone_by_the_garbage_collector_during_a_session_only(collector):
+    assert frozen_in_session() > 10_000
+    assert gc.get_freeze_count() == 0
+    assert gc.get_threshold()[0] == 700
+
+
+def test_what_a_web_process_has_frozen_stays_so_after_a_session_of_its_worker(collector, monkeypatch):
+    """Else the first wake-up would bring back collections of 160 ms in the middle of requests."""
+    monkeypatch.setattr(garbage, "is_for_good", False)
+    garbage.freeze_for_good()
+    before = gc.get_freeze_count()
+    assert frozen_in_session() <= before
+    # Some of them may have gone.
+    assert gc.get_freeze_count() > before * 0.9
+    assert gc.get_threshold()[0] == garbage.OF_REQUESTS
+
+
+def test_what_is_frozen_for_good_during_a_session_stays_so_after_it(collector, monkeypatch):
+    """The worker's first session begins while the web process gets ready."""
+    monkeypatch.setattr(garbage, "is_for_good", False)
+    with garbage.present_frozen():
+        garbage.freeze_for_good()
+    assert gc.get_freeze_count() > 10_000
+    assert gc.get_threshold()[0] == garbage.OF_REQUESTS
 
 
 @pytest.mark.parametrize("model", ["mock-thinking", "mock-thinking-aloud"])
