@@ -138,10 +138,10 @@ def stop_request(*, stop: bool = True) -> None:
 def _on_ready(sender: Any = None, **_: Any) -> None:
     stop_request(stop=False)
     consumed = [queue for queue in QUEUES if queue in sender.app.amqp.queues.consume_from]
-    is_alone = _is_alone(sender.pool)
-    queues_share(consumed if is_alone else ())
-    # A session of a process that is alone looks at all of its queues: a message by each would have it look as often.
-    woken = consumed[:1] if is_alone else consumed
+    queues_share(consumed if _is_alone(sender.pool) else ())
+    # A session of a process that is alone looks at all of its queues: by a message through each it would look three
+    # times, beside people's requests. Where there is a broker, another worker may get the message.
+    woken = consumed[:1] if settings.IN_PROCESS_WORKER else consumed
     wake_up(woken)
     # In place of a beat process, so that a site with one worker needs nothing else to go on after a crash.
     sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (woken,))

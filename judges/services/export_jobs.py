@@ -251,6 +251,7 @@ def export_job_make(job: ExportJob, stop: Callable[[], bool]) -> int:
 
 def _made(job: ExportJob, path: Path, heart: Heartbeat) -> dict[str, Any]:
     subject = _subject_of(job)
+    export_files_tidy()  # what has expired takes no room
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(path) as file:
         options = ExportOptions(**job.options)

@@ -60,8 +60,9 @@ def test_it_is_started_once_and_not_beside_a_broker(settings):
     assert not [one for one in threading.enumerate() if one.name == "in-process-worker"]
 
 
-def test_it_looks_once_at_each_wake_up_whatever_the_number_of_queues(monkeypatch):
+def test_it_looks_once_at_each_wake_up_whatever_the_number_of_queues(monkeypatch, settings):
     """It shares a process with people's requests, and a look takes 15 ms of it."""
+    settings.IN_PROCESS_WORKER = True
     woken: list[list[str]] = []
     monkeypatch.setattr(tasks, "wake_up", woken.append)
     worker = InProcessWorker()

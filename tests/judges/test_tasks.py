@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from datetime import timedelta
 from io import StringIO
 
@@ -52,6 +53,16 @@ def test_housekeeping_is_done_and_its_mistakes_stop_nothing(monkeypatch, caplog)
     assert done == [1]
     assert "Housekeeping failed" in caplog.text
     assert sweep_progress(sweep.pk).state == "finished"
+
+
+def test_what_was_kept_is_removed_now_and_then_not_at_each_wake_up(monkeypatch):
+    times, clock = [], time.monotonic
+    monkeypatch.setattr(tasks, "TIDYING", [lambda: times.append(tasks.time.monotonic())])
+    for later in (10_000, 10_000 + tasks.TIDY_EVERY / 2, 10_000 + tasks.TIDY_EVERY):
+        monkeypatch.setattr(tasks.time, "monotonic", lambda later=later: clock() + later)
+        tasks.wake()
+    assert len(times) == 2
+    assert times[1] - times[0] >= tasks.TIDY_EVERY
 
 
 def test_places_of_people_who_went_away_are_given_back():

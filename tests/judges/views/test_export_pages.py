@@ -221,6 +221,17 @@ def test_nobody_fills_the_disk(cast, study, folder, settings):
     assert f"You have {MOST_KEPT} exports" in text_of(response)
 
 
+def test_what_has_expired_makes_room(cast, study, folder, settings):
+    asked(cast.alice)
+    assert export_jobs_work() == 1
+    (file,) = folder.iterdir()
+    settings.EXPORTS_MAX_BYTES = file.stat().st_size + 1
+    ExportJob.objects.update(expires_at=timezone.now())
+    asked(cast.alice)
+    assert export_jobs_work() == 1
+    assert [path.name for path in folder.iterdir()] == [ExportJob.objects.get().file] != [file.name]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_who_asked_deletes_a_file_or_cancels_it(cast, study, folder):
     job = asked(cast.alice)
