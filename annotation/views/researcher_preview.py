@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS, EligibilityForm
+from annotation.forms.annotator import EligibilityForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import kind_of
 from annotation.kinds.shown import ShownItem
@@ -24,7 +24,6 @@ from annotation.models import Annotator, Enrollment, EvidenceRule, Stage
 from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, question_of, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
-from annotation.views.annotator.parts import reason_inputs
 from annotation.views.annotator.steps import CHECK_FIRST
 from annotation.views.common import study_of
 from web.access import ResearcherRequest, researcher_form
@@ -244,8 +243,6 @@ def _work(walk: Walk) -> HttpResponse:
         submit=gettext("Submit"),
         active_ms=0,
         error=form.error if form else "",
-        skip_reasons=reason_inputs(SKIP_REASONS),
-        report_reasons=reason_inputs(REPORT_REASONS),
     )
 
 

@@ -21,7 +21,6 @@ from annotation.domain.scales import Scale
 from annotation.entry import PLATFORMS
 from annotation.forms.annotator import (
     REPORT_REASONS,
-    SKIP_REASONS,
     EligibilityForm,
     ItemReportForm,
     SkipForm,
@@ -48,7 +47,6 @@ from annotation.selectors.steps import Feedback, Question
 from annotation.selectors.work import Progress
 from annotation.services.checks import SUSPENSION, WARNING
 from annotation.views.annotator.common import money, pay_line, study_context
-from annotation.views.annotator.parts import reason_inputs
 from annotation.views.passwords import OF_ACCOUNTS
 from web.access import ResearcherRequest, researcher_page
 from web.languages import NAMES, SOURCE, language_known, language_use
@@ -192,8 +190,6 @@ def _work(state: str, item: Callable[[str], ShownItem] | None = None, **more: An
             "assignment": SimpleNamespace(pk=1),
             "item": shown,
             "fields": {},
-            "skip_reasons": reason_inputs(SKIP_REASONS),
-            "report_reasons": reason_inputs(REPORT_REASONS),
             "active_ms": 0,
             "undo_url": "/s/screens/work/2/",
             **more,

@@ -1,15 +1,11 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
-from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.evidence import marks_written
 from annotation.forms.work import WorkForm
 from annotation.kinds import answer_fields, from_canonical, kind_of
@@ -20,22 +16,6 @@ from annotation.selectors.shown import item_shown, question_of
 from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 from web.addresses import address, row_address
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise as StrPromise
-
-
-def reason_inputs(reasons: "tuple[tuple[str, StrPromise], ...]") -> SafeString:
-    """Reasons as radio inputs: the same in every answer, so made once a language."""
-    return _inputs(reasons, get_language() or "")
-
-
-@cache
-def _inputs(reasons: "tuple[tuple[str, StrPromise], ...]", _language: str) -> SafeString:
-    line = (
-        '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
-    )
-    return format_html_join("", line, reasons)
 
 
 def live_context(enrollment: Enrollment, standing: WorkStanding | None = None) -> dict[str, Any]:
@@ -113,8 +93,6 @@ def item_context(
         "untouched": study.kind_info.kept
         and enrollment.stage == Stage.WORK
         and not (label or form or draft or error),
-        "skip_reasons": reason_inputs(SKIP_REASONS),
-        "report_reasons": reason_inputs(REPORT_REASONS),
     }
 
 
