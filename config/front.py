@@ -34,6 +34,7 @@ from django.urls import Resolver404, resolve
 from annotation.api.access import has_valid_token
 from annotation.models import User
 from config.errors import REFUSAL, Refusal
+from config.page_threads import PageThreads
 from web.api.parsing import MOST_BYTES
 from web.bodies import DEFAULT_BYTES, FORM_BYTES, BodyLimit
 
@@ -83,7 +84,7 @@ class Front:
     ----------
     application : WSGI application
     threads : int
-        How many requests are answered at the same time.
+        How many requests are answered at the same time at most (`config.page_threads`).
     body_seconds : float
         How long a client may take to send a body, beside the time that its size needs.
     """
@@ -91,7 +92,7 @@ class Front:
     def __init__(self, application: Callable[..., Any], *, threads: int, body_seconds: float) -> None:
         self._application = application
         self._body_seconds = body_seconds
-        self._pages = ThreadPoolExecutor(threads, thread_name_prefix="page")
+        self._pages = PageThreads(threads)
         self._files = ThreadPoolExecutor(FILE_THREADS, thread_name_prefix="file")
         self._waiting = 0
         self._most_waiting = WAITING_PER_THREAD * threads
@@ -127,12 +128,12 @@ class Front:
     async def _answered(
         self, environ: Environ, *, light: bool
     ) -> tuple[int, list[tuple[str, str]], bytes | IO[bytes]]:
-        loop = asyncio.get_running_loop()
         if light:
+            loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._files, _answer, self._application, environ)
         self._waiting += 1
         try:
-            return await loop.run_in_executor(self._pages, _answer, self._application, environ)
+            return await self._pages.run(_answer, self._application, environ)
         finally:
             self._waiting -= 1
 
@@ -170,7 +171,7 @@ class Front:
             raise RefusedError(503)
         self._waiting += 1
         try:
-            may = await asyncio.get_running_loop().run_in_executor(self._pages, _may, limit, dict(environ))
+            may = await self._pages.run(_may, limit, dict(environ))
         except DatabaseError:
             raise RefusedError(503) from None
         finally:
