@@ -49,7 +49,7 @@ class Size:
     seconds: float = 20.0
     open_seconds: float = 60.0  # in a minute PostgreSQL's autovacuum looks at the tables once, as on any day
     kills: int = 12
-    small_items: int = 8_000  # more than is done on a machine four times as fast as that of docs/scaling.md
+    small_items: int = 8_000  # more than `bench.bare` answers in that time
     many: int = 1_000_000
 
 

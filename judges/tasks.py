@@ -53,9 +53,8 @@ TIDYING: list[Callable[[], object]] = [
     staged_tidy,
     worker_heartbeats_tidy,
 ]
-"""What removes things that were kept for hours. Called now and then."""
+"""What removes things that were kept for hours. Called every `TIDY_EVERY` seconds."""
 TIDY_EVERY = 600.0
-"""Seconds."""
 
 HOUSEKEEPING: list[Callable[[], object]] = [
     leases_reap,

@@ -100,6 +100,20 @@ def test_few_threads_stay_few(threads):
     finished(run)
 
 
+def test_what_nobody_waits_for_any_more_is_not_begun():
+    async def run() -> None:
+        held, threads = Held(), PageThreads(2)
+        tasks = tasks_of(threads, held, 4)
+        await held.until_begun(2)
+        tasks[2].cancel()
+        await asyncio.wait((tasks[2],))
+        held.end(*range(4))
+        assert await asyncio.gather(tasks[0], tasks[1], tasks[3]) == [0, 1, 3]
+        assert sorted(held.begun) == [0, 1, 3]
+
+    finished(run)
+
+
 def test_a_mistake_is_told():
     def broken() -> None:
         raise ValueError("no")
