@@ -1,15 +1,17 @@
 """Connections to PostgreSQL: they give up on a server that does not answer, are checked without asking it, and plan
-prepared statements once.
+prepared statements once. Of a pool's, the one that was used last is the next.
 
 `statement_timeout` is kept by the server, so it does not help when the server itself hangs: there the client stops
 waiting, and closes the connection, since nobody knows what is still to come on it.
 """
 
+from collections import deque
 from select import POLLIN, poll
 from typing import Any, ClassVar
 
 from psycopg import Connection, OperationalError
 from psycopg.errors import _WaitTimeout
+from psycopg_pool import ConnectionPool
 
 GRACE_SECONDS = 3
 """How much longer than the server's own limit a client waits."""
@@ -68,3 +70,21 @@ class BoundedConnection(PooledConnection):
 def connections_limited(seconds: float) -> type[BoundedConnection]:
     """Return the class of connections with this limit."""
     return type("BoundedConnection", (BoundedConnection,), {"seconds": seconds})
+
+
+class _LastFirst(deque[Any]):
+    """What was appended last is the first on the left."""
+
+    def append(self, value: Any) -> None:
+        self.appendleft(value)
+
+
+def use_last_first(pool: ConnectionPool[Any]) -> None:
+    """Have a pool give out the connection that it got back last.
+
+    It would give out the one that has waited longest, so after a rush hour all of its connections take turns. Each has
+    a process of the server, which finds the processor's cache full of others' work and plans every statement for
+    itself. A pool has no setting for that; the tests fail if its free connections are kept otherwise one day.
+    """
+    with pool._lock:
+        pool._pool = _LastFirst(pool._pool)

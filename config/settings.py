@@ -153,6 +153,8 @@ SQLITE_OPTIONS = {
 
 # How long a connection to PostgreSQL may take to come about.
 CONNECT_SECONDS = 5
+# A connection that is silent for so long asks the server for a sign of life; a firewall forgets silent ones.
+KEEP_ALIVE_SECONDS = 60
 
 
 def _database() -> dict[str, Any]:
@@ -162,7 +164,8 @@ def _database() -> dict[str, Any]:
     if config["ENGINE"] == "django.db.backends.postgresql":
         size = env.int("DATABASE_POOL_SIZE", default=8)
         # Beside what the URL itself asks for: `?sslmode=require`, `?host=/a/socket/directory`.
-        options = {"connect_timeout": CONNECT_SECONDS} | config.get("OPTIONS", {})
+        options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": KEEP_ALIVE_SECONDS}
+        options |= config.get("OPTIONS", {})
         pool: dict[str, Any] = {"min_size": 1, "max_size": size, "timeout": 2 * CONNECT_SECONDS}
         pool["connection_class"] = PooledConnection
         if seconds := env.float("DATABASE_STATEMENT_TIMEOUT", default=0):

@@ -1,4 +1,4 @@
-"""Two at a time; beside them whatever would wait for long; each call once."""
+"""One at a time; beside it what would wait for long; each call once."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from config.page_threads import AT_ONCE, PageThreads
+from config.page_threads import PageThreads
 
 Answer = TypeVar("Answer")
 
@@ -52,7 +52,7 @@ def tasks_of(threads: PageThreads, call, n: int) -> list[asyncio.Task]:
     return [asyncio.create_task(threads.run(call, k)) for k in range(n)]
 
 
-def test_what_is_quick_is_answered_once_and_never_more_than_two_at_a_time():
+def test_what_is_quick_is_answered_once_and_one_at_a_time():
     at_work, most, begun = 0, 0, []
     lock = threading.Lock()
 
@@ -67,24 +67,46 @@ def test_what_is_quick_is_answered_once_and_never_more_than_two_at_a_time():
         return number
 
     async def run() -> list[int]:
-        return await asyncio.gather(*tasks_of(PageThreads(4), quick, 40))
+        return await asyncio.gather(*tasks_of(PageThreads(4, patience=20), quick, 40))
 
-    assert finished(run) == sorted(begun) == list(range(40))
-    assert most <= AT_ONCE
+    assert finished(run) == begun == list(range(40)), "in the order in which they came"
+    assert most == 1
 
 
 def test_what_would_wait_for_long_gets_a_thread_beside_and_the_rest_waits():
     async def run() -> None:
         held = Held()
         tasks = tasks_of(PageThreads(4), held, 6)
-        assert sorted(await held.until_begun(4)) == [0, 1, 2, 3]
-        held.end(0)  # one of the first two: who waits takes its place
-        assert (await held.until_begun(5))[4] == 4
-        held.end(2)  # one beside
-        assert (await held.until_begun(6))[5] == 5
-        held.end(1, 3, 4, 5)
+        first, *beside = await held.until_begun(4)
+        assert first == 0
+        waiting = sorted({1, 2, 3, 4, 5} - set(beside))  # they came within a few microseconds
+        held.end(first)  # one that waits takes its place
+        assert (await held.until_begun(5))[4] == waiting[0]
+        held.end(beside[0])
+        assert (await held.until_begun(6))[5] == waiting[1]
+        held.end(*range(6))
         assert await asyncio.gather(*tasks) == list(range(6))
         assert sorted(held.begun) == list(range(6)), "each once"
+
+    finished(run)
+
+
+def test_what_comes_while_the_first_is_held_up_does_not_wait():
+    now = 0.0
+
+    async def run() -> None:
+        nonlocal now
+        held, threads = Held(), PageThreads(3, patience=1000, clock=lambda: now)
+        first = tasks_of(threads, held, 1)
+        await held.until_begun(1)
+        now = 1001.0  # the first has been answered for so long
+        beside = asyncio.create_task(threads.run(held, 1))
+        assert await held.until_begun(2) == [0, 1]
+        held.end(0, 1, 2, 3)
+        assert await asyncio.gather(*first, beside) == [0, 1]
+        # It is free again: what comes now is answered there, in order.
+        assert await asyncio.gather(*(threads.run(held, number) for number in (2, 3))) == [2, 3]
+        assert held.begun == [0, 1, 2, 3]
 
     finished(run)
 
@@ -104,12 +126,14 @@ def test_what_nobody_waits_for_any_more_is_not_begun():
     async def run() -> None:
         held, threads = Held(), PageThreads(2)
         tasks = tasks_of(threads, held, 4)
-        await held.until_begun(2)
-        tasks[2].cancel()
-        await asyncio.wait((tasks[2],))
+        begun = await held.until_begun(2)
+        gone = next(number for number in range(4) if number not in begun)
+        tasks[gone].cancel()
+        await asyncio.wait((tasks[gone],))
         held.end(*range(4))
-        assert await asyncio.gather(tasks[0], tasks[1], tasks[3]) == [0, 1, 3]
-        assert sorted(held.begun) == [0, 1, 3]
+        left = [number for number in range(4) if number != gone]
+        assert await asyncio.gather(*(tasks[number] for number in left)) == left
+        assert sorted(held.begun) == left
 
     finished(run)
 
