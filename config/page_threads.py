@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 PATIENCE = 0.1
-"""Seconds in which a request begins, while there are threads; behind people who never pause it waits for less."""
+"""Seconds that a request waits at most while a thread is free. Sixteen people who never pause wait for less in two
+processes, so they are still answered one at a time."""
 
 Answer = TypeVar("Answer")
 
@@ -64,7 +65,7 @@ class PageThreads:
             submitted.cancel()  # if the client has gone meanwhile; does nothing to what has begun
 
     def _left(self, came: float) -> float:
-        """Return how long one that came then waits from now on; not for long where the first thread is held up."""
+        """Return how many seconds a request that came then waits from now on; fewer behind a long page."""
         return self._patience - (self._clock() - min(came, self._began))
 
     def _run_first(self, call: Callable[..., Answer], *given: object) -> Answer:

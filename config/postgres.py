@@ -82,9 +82,9 @@ class _LastFirst(deque[Any]):
 def use_last_first(pool: ConnectionPool[Any]) -> None:
     """Have a pool give out the connection that it got back last.
 
-    It would give out the one that has waited longest, so after a rush hour all of its connections take turns. Each has
-    a process of the server, which finds the processor's cache full of others' work and plans every statement for
-    itself. A pool has no setting for that; the tests fail if its free connections are kept otherwise one day.
+    By itself it gives out the one that has waited longest, so after a rush hour all of its connections take turns.
+    Each has a process of the server, which finds the processor's cache full of others' work and plans every statement
+    for itself. A pool has no setting for that; the tests fail if its free connections are kept otherwise one day.
     """
     with pool._lock:
         pool._pool = _LastFirst(pool._pool)
