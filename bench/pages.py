@@ -61,15 +61,16 @@ MARK_KEYS = ("Shift+E", *("ArrowDown", "ArrowRight", "Shift+ArrowRight", "Shift+
 LONG_KEYS = ("a", "PageDown", "j", "n", "b", "ArrowDown", "k", "n", "t", "PageDown", "j", "n") * 2
 # Runs in a page with nothing on it: each key scrolls it.
 SCROLL = """() => addEventListener("keydown", (event) => { event.preventDefault(); scrollBy(0, 0.8 * innerHeight); })"""
-# Runs in the page: from each key to the frame that was painted after it.
-WATCH_KEYS = """() => {
+# Runs in the page: from each key to the frame that was painted after it. Before the page's own scripts, which keep some
+# keys to themselves. Shift alone does nothing, and would be counted as a quick key.
+WATCH_KEYS = """(() => {
     window.keyTimes = [];
-    addEventListener("keydown", (event) => requestAnimationFrame(() => {
+    addEventListener("keydown", (event) => event.key !== "Shift" && requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => window.keyTimes.push(performance.now() - event.timeStamp);
         port2.postMessage(0);
     }), { capture: true });
-}"""
+})()"""
 
 
 class Wire:
@@ -142,6 +143,7 @@ def _long_pair(browser: Any, link: str) -> dict[str, float]:
     host = link.split("/", 3)[:3]
     context.add_cookies([{"name": COOKIE, "value": "differences.marked", "url": "/".join(host)}])
     page = context.new_page()
+    page.add_init_script(WATCH_KEYS)
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
     began = time.perf_counter()
     page.goto(link)
@@ -149,7 +151,6 @@ def _long_pair(browser: Any, link: str) -> dict[str, float]:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     ready = 1000 * (time.perf_counter() - began)
     page.wait_for_function("() => CSS.highlights.has('differs')")
-    page.evaluate(WATCH_KEYS)
     for key in LONG_KEYS:
         page.keyboard.press(key)
         page.wait_for_timeout(250)

@@ -130,6 +130,7 @@
       this.unsent = false;
       this.sending = false;
       this.timer = 0;
+      this.keeping = 0;
       this.turn = 0;
       this.heard = performance.now();
       this.ending = new AbortController();
@@ -147,14 +148,16 @@
       const state = this.form.querySelector("[data-draft-state]");
       if (!state) return;
       state.dataset.state = name;
-      if (state.textContent !== words) state.textContent = words;
+      window.touchstoneSay(state, words);
       // That a draft is saved is not said aloud: a choice is one announcement. That it is not, is.
       const announcer = this.form.querySelector("[data-announcer]");
-      if (announcer && name === "local") announcer.textContent = words;
+      if (announcer && name === "local") window.touchstoneSay(announcer, words);
     }
 
     // Returns whether this browser keeps it.
     keep(saved) {
+      clearTimeout(this.keeping);
+      this.keeping = 0;
       const { key, opened, waiting } = this;
       const active = this.watch.read();
       return store.write(key, { fields: fieldsOf(this.form), saved, opened, active, waiting, at: Date.now() });
@@ -182,7 +185,8 @@
         this.form.dispatchEvent(new CustomEvent("touchstone:recalled"));
       }
       this.unsent = true;
-      this.keep(false);
+      // After the key has put the focus where it belongs: to read a form with a text area, a browser lays out the page.
+      this.keeping ||= setTimeout(() => this.keep(false));
       this.tell("pending", gettext("Saving…"));
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.send(), SAVE_AFTER);
@@ -229,7 +233,7 @@
         (event) => {
           const announce = form.querySelector("[data-announcer]");
           const words = event.target.dataset?.announce;
-          if (announce && words) announce.textContent = words;
+          if (announce && words) window.touchstoneSay(announce, words);
         },
         { signal },
       );
@@ -287,6 +291,7 @@
     stop() {
       this.ending.abort();
       clearTimeout(this.timer);
+      clearTimeout(this.keeping);
       this.turn += 1;
     }
   }

@@ -1,4 +1,4 @@
-// What every answer may have beside its choice: how strong a preference is, reasons, and a comment.
+// What every answer to a pair shows and may have beside its choice: what is chosen, how strong a preference is, reasons, a comment.
 "use strict";
 (() => {
   // On a scale of preference the keys A and B choose a side where it is weakest; pressed again they go a step further.
@@ -12,11 +12,20 @@
       label.dataset.key = (place === next ? [...keys, letter] : keys).join(" ");
     });
   };
-  const sync = (form) => ["a", "b"].forEach((letter) => letterMove(form, letter));
+  // For the cards and the tabs of the answers, which stand before the choice (annotate.css).
+  const show = (form) => {
+    const chosen = form.querySelector("[data-choice]:checked");
+    if (chosen) form.dataset.chosen = chosen.dataset.choice;
+    else delete form.dataset.chosen;
+  };
+  const sync = (form) => {
+    show(form);
+    ["a", "b"].forEach((letter) => letterMove(form, letter));
+  };
   const syncAll = () => document.querySelectorAll("form").forEach(sync);
 
   document.addEventListener("input", (event) => {
-    if (event.target.matches?.("[data-points] [data-choice]")) sync(event.target.form);
+    if (event.target.matches?.("[data-choice]")) sync(event.target.form);
   });
 
   // Where a study has it, a choice submits: by its key, a tap or a click. Not in the first moment of an item, when a key

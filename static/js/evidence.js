@@ -19,7 +19,7 @@
   const labelOf = (name) => reasons().find(([one]) => one === name)?.[1] ?? name;
   const say = (words) => {
     const live = document.querySelector("[data-mark-said]");
-    if (live) live.textContent = words;
+    if (live) window.touchstoneSay(live, words);
   };
   const cut = (words) => {
     const line = words.replace(/\s+/g, " ").trim();
@@ -139,7 +139,7 @@
     bar().hidden = false;
     bar().toggleAttribute("data-keys", Boolean(cursor)); // otherwise digits are those of the answer
     const head = bar().querySelector("[data-mark-bar-head]");
-    head.textContent = head.dataset.markBarHead;
+    window.touchstoneSay(head, head.dataset.markBarHead);
     const part = bar().querySelector("[data-mark-part]");
     const current = [...document.querySelectorAll("[data-part]")].findIndex((one) => one.hasAttribute("aria-current"));
     if (part && current >= 0 && current < part.options.length) part.selectedIndex = current;

@@ -8,6 +8,8 @@
 "use strict";
 (() => {
   const KEPT = "touchstone:place";
+  const RESTED = 250; // ms after which a scroll has come to rest
+  const SOON = 100;
   const pair = () => document.querySelector("[data-pair]");
   const panes = () => [...document.querySelectorAll("[data-pane]")];
   const tabs = () => [...document.querySelectorAll("[data-tab]")];
@@ -22,6 +24,8 @@
   const scrolls = (pane) => (laidOut === "page" ? document.scrollingElement : pane);
 
   // --- tabs: which one is in view, how much of each was read -----------------------------------------------------
+  /** Of two tabs, the answer out of view can't be reached. */
+  const hush = () => panes().forEach((pane) => pane.toggleAttribute("inert", laidOut === "tabs" && pane.dataset.pane !== reading));
   const sync = () => {
     const inTabs = laidOut === "tabs";
     document.querySelector("[data-answer-tabs]")?.setAttribute("role", inTabs ? "tablist" : "presentation");
@@ -29,7 +33,6 @@
       const isOn = pane.dataset.pane === reading;
       if (inTabs) pane.setAttribute("role", "tabpanel");
       else pane.removeAttribute("role");
-      pane.toggleAttribute("inert", inTabs && !isOn);
       if (laidOut === "page") pane.removeAttribute("tabindex");
       else pane.tabIndex = 0;
     }
@@ -47,6 +50,9 @@
     reading = name;
     measure(current()); // before what is changed has to be laid out again
     sync();
+    // What becomes inert has all of its styles computed again: of the answer that is left, once the other one is in view.
+    current().inert = false;
+    rest();
   };
   const nearest = () => {
     const box = pair().getBoundingClientRect();
@@ -57,14 +63,22 @@
     });
   };
   const read = new WeakMap(); // the largest share of each that was in view
+  // Not in the frame that scrolls: what a key does is seen first.
+  let measuring = 0;
+  const measureSoon = (pane) => {
+    measuring ||= setTimeout(() => {
+      measuring = 0;
+      measure(pane);
+    }, SOON);
+  };
   const measure = (pane) => {
-    if (laidOut !== "tabs" || pane.dataset.pane !== reading) return;
+    if (laidOut !== "tabs" || !pane.isConnected) return;
     const share = Math.min(1, (pane.scrollTop + pane.clientHeight) / Math.max(pane.scrollHeight, 1));
     const most = Math.max(share, read.get(pane) ?? 0);
     read.set(pane, most);
     const said = document.querySelector(`[data-tab="${pane.dataset.pane}"] [data-read]`);
     const words = most > 0.985 ? gettext("read") : gettext("{share}% read", { share: Math.floor(100 * most) });
-    if (said && said.textContent !== words) said.textContent = words;
+    if (said) window.touchstoneSay(said, words);
   };
 
   // --- places ------------------------------------------------------------------------------------------------------
@@ -105,12 +119,13 @@
     relay();
     if (isScrolled) restore(found, reading);
   };
+  let latest = {};
+  const note = () => (latest = { key: form()?.dataset.assignment, isScrolled: laidOut !== "page" || scrollY > 0, places: places() });
   // A reload, or the way back from another page, comes to where one was.
   const keep = () => {
-    const key = form()?.dataset.assignment;
-    if (!key) return;
+    if (!note().key) return;
     try {
-      sessionStorage.setItem(KEPT, JSON.stringify({ key, reading, isScrolled: laidOut !== "page" || scrollY > 0, places: places() }));
+      sessionStorage.setItem(KEPT, JSON.stringify({ ...latest, reading }));
     } catch {
       // no storage: the browser's own memory of the page's position remains
     }
@@ -188,7 +203,21 @@
       const pane = laidOut !== "tabs" && event.target.closest?.("[data-pane]");
       if (pane) choose(pane.dataset.pane);
     });
-  let waiting = 0;
+  let resting = 0;
+  const rest = () => {
+    clearTimeout(resting);
+    resting = setTimeout(rested, RESTED);
+  };
+  const rested = () => {
+    if (!pair()) return;
+    heading = "";
+    // What was interrupted on its way ends at another answer: that is the one in view.
+    const name = laidOut === "tabs" && nearest()?.dataset.pane;
+    if (name) choose(name);
+    measure(current());
+    hush();
+    keep();
+  };
   document.addEventListener(
     "scroll",
     (event) => {
@@ -197,15 +226,8 @@
         const name = nearest()?.dataset.pane;
         if (heading && name === heading) heading = "";
         else if (!heading && name) choose(name);
-      } else if (event.target instanceof Element && event.target.matches("[data-pane]")) measure(event.target);
-      clearTimeout(waiting);
-      waiting = setTimeout(() => {
-        heading = "";
-        // What was interrupted on its way ends at another answer: that is the one in view.
-        const name = laidOut === "tabs" && nearest()?.dataset.pane;
-        if (name) choose(name);
-        keep();
-      }, 250);
+      } else if (event.target === current()) measureSoon(event.target);
+      rest();
     },
     { capture: true, passive: true },
   );
@@ -215,17 +237,20 @@
     laidOut = layout();
     if (!laidOut) return;
     sync();
-    panes().forEach(measure);
+    hush();
+    measure(current());
     if (laidOut === "tabs" && nearest()?.dataset.pane !== reading) show(reading, false);
   };
-  let latest = {};
+  let width = innerWidth;
   addEventListener("resize", () => {
     if (!pair()) return;
-    const before = latest; // the layout has changed by now: what was noted before is what held
+    const [before, laidOutBefore, widthBefore] = [latest, laidOut, width]; // the layout has changed by now: what was noted is what held
+    width = innerWidth;
     relay();
+    // A phone's bar of addresses, which comes and goes while one scrolls, changes the height alone: nothing has moved.
+    if (laidOut === laidOutBefore && width === widthBefore) return;
     if (before.key === form()?.dataset.assignment && before.isScrolled) restore(before.places, reading);
   });
-  document.addEventListener("scrollend", () => (latest = pair() ? { key: form()?.dataset.assignment, isScrolled: laidOut !== "page" || scrollY > 0, places: places() } : {}), { capture: true });
   addEventListener("pagehide", keep);
 
   window.touchstonePanes = { scroller, steady, show, current: () => reading };

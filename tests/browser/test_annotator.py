@@ -230,6 +230,8 @@ def test_it_works_without_scripts(new_context, live_server, study):
     page.get_by_role("button", name="Show the next item").click()
     expect(page).to_have_url(re.compile(r"/work/\d+/$"))
     page.locator("label.choice", has=radio(page, "a")).click()
+    expect(page.locator(".response-a .response-picked")).to_be_visible()
+    expect(page.locator(".response-b .response-picked")).to_be_hidden()
     page.get_by_role("button", name="Submit").click()
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     page.get_by_role("link", name="Skip", exact=True).click()

@@ -233,6 +233,43 @@ def test_words_that_differ_are_marked_where_the_study_lets_them(live_server, pag
     expect(page.locator("[data-reading-switch=differences], .response-words")).to_have_count(0)
 
 
+def test_the_card_that_is_chosen_shows_it_and_still_does_after_a_reload(live_server, page: Page):
+    open_long(page, live_server, long_work("pairwise"))
+    picked = page.locator(".response-picked:visible")
+    expect(picked).to_have_count(0)
+    press(page, "a")
+    expect(page.locator(".response-a .response-picked")).to_be_visible()
+    page.keyboard.press("b")
+    expect(page.locator(".response-b .response-picked")).to_be_visible()
+    page.reload()
+    expect(page.locator(".response-b .response-picked")).to_be_visible()
+    press(page, "t")
+    expect(picked).to_have_count(0)
+    expect(page.locator(".response-b")).to_have_css("border-style", "dashed")
+
+
+def test_a_window_that_changes_its_height_while_one_scrolls_moves_nothing(live_server, phone: Page):
+    """As a phone's does, whose bar of addresses comes and goes with a scroll."""
+    read_as(phone, live_server, phone="stacked")
+    open_long(phone, live_server, long_work("pairwise"))
+    phone.evaluate("scrollTo({ top: 600, behavior: 'instant' })")
+    phone.wait_for_function("() => JSON.parse(sessionStorage.getItem('touchstone:place'))?.isScrolled")
+    phone.evaluate(
+        "() => { scrollTo({ top: 1400, behavior: 'instant' }); dispatchEvent(new Event('resize')); }"
+    )
+    assert phone.evaluate("scrollY") == 1400
+
+
+def test_a_phone_that_is_turned_keeps_the_paragraph_that_was_read(live_server, phone: Page):
+    open_long(phone, live_server, long_work("pairwise"))
+    scroll_to(phone, "a", 3000)
+    phone.wait_for_function("() => JSON.parse(sessionStorage.getItem('touchstone:place'))?.places.a.at > 0")
+    at = phone.evaluate("JSON.parse(sessionStorage.getItem('touchstone:place')).places.a.at")
+    top = "document.querySelectorAll('#pane-a .response-body > *')[{}].getBoundingClientRect().{}"
+    phone.set_viewport_size({"width": 844, "height": 390})
+    phone.wait_for_function(f"() => {top.format(at, 'bottom')} > 0 && {top.format(at, 'top')} < innerHeight")
+
+
 def test_a_choice_submits_and_is_undone_over_several_steps(live_server, phone: Page):
     person = enrollment_make(
         study=study_make(dataset=dataset_make(pairs=4), submit_on_choice=True, preference_points=7)
