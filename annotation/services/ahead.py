@@ -5,7 +5,7 @@ runs out. The turns of hidden checks and repeats are those of claims, with the s
 ahead, and when, doesn't tell which is one.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
@@ -51,25 +51,27 @@ def leases_fetch(*, enrollment: Enrollment, now: datetime | None = None) -> list
             claim_check_again(enrollment, now)
             if attempt == ATTEMPTS:
                 break
-    return [pk for pk, _, _ in _open(enrollment)]
+    return [lease.pk for lease in _open(enrollment)]
 
 
-def _open(enrollment: Enrollment) -> list[tuple[int, int, str]]:
-    """(id, place, role) of the open leases, the one in hand first."""
+def _open(enrollment: Enrollment) -> list[Assignment]:
+    """The open leases, the one in hand first."""
     opened = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
-    return list(opened.order_by("leased_at", "pk").values_list("pk", "ahead", "role"))
+    return list(opened.order_by("leased_at", "pk").only("ahead", "role", "leased_at"))
 
 
 def _filled(enrollment: Enrollment, now: datetime) -> list[int]:
     opened = _open(enrollment)
     study = enrollment.study
     while 0 < len(opened) <= study.fetch_ahead:
-        n_work = sum(role == WorkRole.WORK for _, _, role in opened)
+        n_work = sum(lease.role == WorkRole.WORK for lease in opened)
         cap = study.items_per_annotator
         if cap is not None and enrollment.n_accepted + n_work >= cap:
             break
         # Two tabs that look at the same moment choose the same place, and the table lets one of them have it.
-        place = min(set(range(1, study.fetch_ahead + 2)) - {ahead for _, ahead, _ in opened})
+        place = min(set(range(1, study.fetch_ahead + 2)) - {lease.ahead for lease in opened})
+        # After those there are, by the time that orders them: another tab may have begun later, and taken its item sooner.
+        now = max(now, opened[-1].leased_at + timedelta(microseconds=1))
         hidden = hidden_next(enrollment)
         with transaction.atomic():
             lease = lease_renew(enrollment, now, ahead=place) or place_take(
@@ -77,5 +79,5 @@ def _filled(enrollment: Enrollment, now: datetime) -> list[int]:
             )
         if lease is None:
             break
-        opened.append((lease.pk, lease.ahead, lease.role))
-    return [pk for pk, _, _ in opened]
+        opened.append(lease)
+    return [lease.pk for lease in opened]

@@ -66,6 +66,14 @@ class TestFetch:
         assert positions == sorted(positions)
         assert fresh(person).n_claimed == 4
 
+    def test_what_is_fetched_comes_after_the_item_in_hand_whichever_tab_began_first(self):
+        person = person_of(study_make(pairs=6, fetch_ahead=3))
+        began = timezone.now()
+        in_hand = assignment_claim(enrollment=fresh(person))
+        order = fetched(person, now=began)
+        assert order[0] == in_hand.pk
+        assert fetched(person, now=began) == order
+
     def test_nothing_is_fetched_where_the_study_does_not(self):
         person = person_of(study_make(pairs=3))
         assert len(fetched(person)) == 1
