@@ -70,7 +70,7 @@ def _filled(enrollment: Enrollment, now: datetime) -> list[int]:
             break
         # Two tabs that look at the same moment choose the same place, and the table lets one of them have it.
         place = min(set(range(1, study.fetch_ahead + 2)) - {lease.ahead for lease in opened})
-        # After those there are, by the time that orders them: another tab may have begun later, and taken its item sooner.
+        # After those there are, in the order of their times: another tab may have begun later, and have been faster.
         now = max(now, opened[-1].leased_at + timedelta(microseconds=1))
         hidden = hidden_next(enrollment)
         with transaction.atomic():
