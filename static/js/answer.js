@@ -1,4 +1,5 @@
-// What every answer to a pair shows and may have beside its choice: what is chosen, how strong a preference is, reasons, a comment.
+// What every answer may have beside its choice: how strong a preference is, reasons, and a comment. Of a pair it also marks the
+// answer that is chosen.
 "use strict";
 (() => {
   // On a scale of preference the keys A and B choose a side where it is weakest; pressed again they go a step further.

@@ -9,7 +9,7 @@
 (() => {
   const KEPT = "touchstone:place";
   const RESTED = 250; // ms after which a scroll has come to rest
-  const SOON = 100;
+  const SOON = 100; // ms after which the share that is read is said
   const pair = () => document.querySelector("[data-pair]");
   const panes = () => [...document.querySelectorAll("[data-pane]")];
   const tabs = () => [...document.querySelectorAll("[data-tab]")];
@@ -24,8 +24,8 @@
   const scrolls = (pane) => (laidOut === "page" ? document.scrollingElement : pane);
 
   // --- tabs: which one is in view, how much of each was read -----------------------------------------------------
-  /** Of two tabs, the answer out of view can't be reached. */
-  const hush = () => panes().forEach((pane) => pane.toggleAttribute("inert", laidOut === "tabs" && pane.dataset.pane !== reading));
+  /** In tabs, the answer that is out of view can't be reached by Tab or by a screen reader. */
+  const syncInert = () => panes().forEach((pane) => pane.toggleAttribute("inert", laidOut === "tabs" && pane.dataset.pane !== reading));
   const sync = () => {
     const inTabs = laidOut === "tabs";
     document.querySelector("[data-answer-tabs]")?.setAttribute("role", inTabs ? "tablist" : "presentation");
@@ -50,7 +50,7 @@
     reading = name;
     measure(current()); // before what is changed has to be laid out again
     sync();
-    // What becomes inert has all of its styles computed again: of the answer that is left, once the other one is in view.
+    // The answer that is left becomes inert once the scroll rests: a browser computes the styles of all of it again.
     current().inert = false;
     rest();
   };
@@ -63,7 +63,7 @@
     });
   };
   const read = new WeakMap(); // the largest share of each that was in view
-  // Not in the frame that scrolls: what a key does is seen first.
+  // After the frame that scrolls: that one is the answer to the key.
   let measuring = 0;
   const measureSoon = (pane) => {
     measuring ||= setTimeout(() => {
@@ -215,7 +215,7 @@
     const name = laidOut === "tabs" && nearest()?.dataset.pane;
     if (name) choose(name);
     measure(current());
-    hush();
+    syncInert();
     keep();
   };
   document.addEventListener(
@@ -237,7 +237,7 @@
     laidOut = layout();
     if (!laidOut) return;
     sync();
-    hush();
+    syncInert();
     measure(current());
     if (laidOut === "tabs" && nearest()?.dataset.pane !== reading) show(reading, false);
   };

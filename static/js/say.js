@@ -5,7 +5,8 @@
 "use strict";
 window.touchstoneSay = (element, words) => {
   const text = element.firstChild;
-  if (element.textContent !== words && text instanceof Text && text === element.lastChild) text.data = words;
+  const isOther = element.textContent !== words;
+  if (isOther && text instanceof Text && text === element.lastChild) text.data = words;
   // The same words in a region that is read aloud are said anew: that takes another node.
-  else if (element.textContent !== words || element.matches("[aria-live], [role=status]")) element.textContent = words;
+  else if (isOther || element.matches("[aria-live], [role=status]")) element.textContent = words;
 };
